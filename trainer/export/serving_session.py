@@ -44,6 +44,7 @@ class ServingSession:
         optimize: whether to optimise the graph before the first run, and to use GPUs. This is
             worthwhile only for many runs. It can fail while another process uses all memory of the
             GPU.
+        threads: number of threads of an operation; 0: as many as the machine has cores.
 
     Attributes:
         path: as given.
@@ -54,12 +55,12 @@ class ServingSession:
         UserError: there is no SavedModel, or this TensorFlow cannot load it.
     """
 
-    def __init__(self, path: str, optimize: bool = True) -> None:
+    def __init__(self, path: str, optimize: bool = True, threads: int = 0) -> None:
         tf = bridge.tf
         if not (Path(path) / "saved_model.pb").is_file():
             raise UserError(f"export {path}: no saved_model.pb there; name an export's own folder")
         self.path = path
-        config = tf.compat.v1.ConfigProto()
+        config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
         if not optimize:
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             config.device_count["GPU"] = 0

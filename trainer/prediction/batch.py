@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Optional, TextIO
+from typing import Any, NamedTuple, Optional, TextIO
 
 import pyarrow as pa
 
@@ -18,8 +18,14 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction import rejected
 from trainer.prediction.file_predictor import FilePredictor
+from trainer.prediction.parallel import (
+    FilesWork,
+    Predictions,
+    count_cores,
+    count_processes,
+    predict_here,
+)
 from trainer.prediction.predictor import Predictor
-from trainer.prediction.rejected import RejectedRows
 from trainer.prediction.shards import (
     Manifest,
     Settings,
@@ -45,6 +51,7 @@ class BatchRequest(NamedTuple):
         part: (index, count): of the files, those of one of several processes.
         rejects: whether the rows that the model cannot take are written to a file of their own,
             in the folder _bad_rows beside the predictions; otherwise the first is an error.
+        processes: number of processes of this machine that predict; 0: as many as are worthwhile.
     """
 
     files: Sequence[DataFile]
@@ -57,6 +64,7 @@ class BatchRequest(NamedTuple):
     escape_formulas: bool = False
     part: tuple[int, int] = (0, 1)
     rejects: bool = False
+    processes: int = 0
 
 
 class Written(NamedTuple):
@@ -141,6 +149,14 @@ def predict_files(
         ) from error
 
 
+class _Shard(NamedTuple):
+    """An input, the file name of its predictions, and what these depend on."""
+
+    file: DataFile
+    name: str
+    fingerprint: str
+
+
 class _Job:
     """Writes the predictions of one request.
 
@@ -159,6 +175,8 @@ class _Job:
         self._request = request
         self._copies = copies
         self._waiting: list[DataFile] = []
+        # Of other processes; None: this one predicts.
+        self._predictions: Optional[Predictions] = None
         # Rows of the files that are finished.
         self._num_finished = self._num_rejected = 0
         self._progress = Progress(
@@ -171,8 +189,8 @@ class _Job:
         output = self._request.output
         self._require_absent(output)
         output.parent.mkdir(parents=True, exist_ok=True)
-        self._waiting = list(files)
-        self._write(output, files)
+        with self._begin(list(files)):
+            self._write(output, files)
         self._copies.store_output(output)
         return Written(self.num_rows, num_rejected=self._num_rejected)
 
@@ -195,37 +213,58 @@ class _Job:
             request.escape_formulas,
             request.rejects,
         )
-        num_written, num_skipped = 0, 0
         names = name_shards(files, request.format)
-        self._waiting = list(files)[index::count]
-        for file, name in list(zip(files, names))[index::count]:
-            path, fingerprint = folder / name, fingerprint_shard(file, settings)
-            entry = manifest.get(name)
-            size = entry["bytes"] if entry else None
-            if entry and size is not None and copies.find_size(path) == size:
-                if entry["fingerprint"] == fingerprint:
-                    self._waiting.remove(file)
-                    num_skipped += 1
-                    continue
-            elif entry is None:
-                self._require_absent(path)
-                # A shard that is there without its rows was begun by this job, and is made again.
-                manifest.add(name, {"input": file.path, "fingerprint": fingerprint, "bytes": None})
-                copies.store_output(manifest.path)
-            rows = self._write(path, [file])
-            entry = {
-                "input": file.path,
-                "fingerprint": fingerprint,
-                "rows": rows,
-                "bytes": path.stat().st_size,
-            }
-            copies.store_output(path)
-            # The shard is complete when its size has been recorded.
-            manifest.add(name, entry)
-            copies.store_output(manifest.path)
-            num_written += 1
+        shards = [
+            _Shard(file, name, fingerprint_shard(file, settings))
+            for file, name in list(zip(files, names))[index::count]
+        ]
+        waiting = [shard for shard in shards if not self._is_complete(shard, manifest)]
+        with self._begin([shard.file for shard in waiting]):
+            for shard in waiting:
+                self._write_shard(shard, manifest)
+        num_skipped = len(shards) - len(waiting)
         others = manifest.count_others(names)
-        return Written(self.num_rows, num_written, num_skipped, others, self._num_rejected)
+        return Written(self.num_rows, len(waiting), num_skipped, others, self._num_rejected)
+
+    def _is_complete(self, shard: "_Shard", manifest: Manifest) -> bool:
+        entry = manifest.get(shard.name)
+        if entry is None or entry["fingerprint"] != shard.fingerprint or entry["bytes"] is None:
+            return False
+        return bool(self._copies.find_size(self._request.output / shard.name) == entry["bytes"])
+
+    def _write_shard(self, shard: "_Shard", manifest: Manifest) -> None:
+        path, copies = self._request.output / shard.name, self._copies
+        entry = {"input": shard.file.path, "fingerprint": shard.fingerprint, "bytes": None}
+        if manifest.get(shard.name) is None:
+            self._require_absent(path)
+            # A shard that is there without its rows was begun by this job, and is made again.
+            manifest.add(shard.name, entry)
+            copies.store_output(manifest.path)
+        rows = self._write(path, [shard.file])
+        copies.store_output(path)
+        # The shard is complete when its size has been recorded.
+        manifest.add(shard.name, {**entry, "rows": rows, "bytes": path.stat().st_size})
+        copies.store_output(manifest.path)
+
+    @contextmanager
+    def _begin(self, files: list[DataFile]) -> Iterator[None]:
+        """Within the block, the predictions for files may be made in several processes."""
+        self._waiting = files
+        request = self._request
+        count = count_processes(request.processes, files)
+        if count == 1:
+            yield
+            return
+        columns = (request.copied, request.outputs)
+        threads = max(1, count_cores() // count)
+        export = self._predictor.export
+        work = FilesWork(export, request.data_config, columns, request.rejects, threads)
+        folder = request.output.parent if is_file_name(request.output) else request.output
+        self._predictions = Predictions(work, list(files), count, folder)
+        try:
+            yield
+        finally:
+            self._predictions.close()
 
     def _write(self, path: Path, files: Sequence[DataFile]) -> int:
         """Writes the predictions for some files, all or nothing; returns the number of rows."""
@@ -255,24 +294,27 @@ class _Job:
     ) -> Iterator[pa.RecordBatch]:
         """Yields the predictions of some files, and writes their bad rows."""
         for file in files:
-            rejects = None if bad_rows is None else self._predictor.open_rejected()
-            for batch in self._predictor.predict(file, rejects):
-                self._write_rejected(file, rejects, bad_rows)
-                self.num_rows += batch.num_rows
-                self._progress.add(batch.num_rows)
-                yield batch
-            self._write_rejected(file, rejects, bad_rows)
+            parts = (
+                predict_here(self._predictor, file, bad_rows is not None)
+                if self._predictions is None
+                else self._predictions.read()
+            )
+            for batch, rejects in parts:
+                if bad_rows is not None:
+                    self._write_rejected(file, rejects, bad_rows)
+                if batch is not None:
+                    self.num_rows += batch.num_rows
+                    self._progress.add(batch.num_rows)
+                    yield batch
             self._waiting.remove(file)
             self._num_finished = self.num_rows
 
     def _write_rejected(
-        self, file: DataFile, rejects: Optional[RejectedRows], stream: Optional[TextIO]
+        self, file: DataFile, rejects: Sequence[dict[str, Any]], stream: TextIO
     ) -> None:
-        if rejects is None or stream is None:
-            return
-        for row in rejects.take():
+        for row in rejects:
             stream.write(json.dumps({"file": file.path, **row}, ensure_ascii=False) + "\n")
-            self._num_rejected += 1
+        self._num_rejected += len(rejects)
 
     def _name_temporary(self, path: Path, suffix: str) -> Path:
         # Engines may run a task twice at the same time.

@@ -25,6 +25,7 @@ from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
 from trainer.inputs.files import find_files
 from trainer.prediction.description import check_copied, describe_export, load_data_config
+from trainer.prediction.parallel import ROWS_OF_PROCESS
 from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import FORMATS, is_file_name
 
@@ -76,6 +77,8 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     arguments.read_version(values)
     if values.bad_rows == "write" and values.row:
         raise UserError("--bad_rows=write: goes with --data; remove it")
+    if values.processes and (values.row or values.engine != LOCAL):
+        raise UserError(f"--processes={values.processes}: goes with --data, without --engine")
     if values.engine != LOCAL and (values.row or values.part or is_file_name(values.output)):
         raise UserError(
             f"--engine={values.engine}: goes with --data and a folder as --output, without --part"
@@ -119,6 +122,7 @@ def _predict_files(
         escape_formulas=values.escape_formulas,
         part=_parse_part(values),
         rejects=values.bad_rows == "write",
+        processes=values.processes or 0,
     )
     console = Console(display_path=copies.display_path)
     started = time.monotonic()
@@ -142,6 +146,14 @@ def _define(values: flags.FlagValues) -> None:
         ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
+    flags.DEFINE_integer(
+        "processes",
+        None,
+        "number of processes of this machine that predict the files; unset: one a core, if there "
+        f"are {ROWS_OF_PROCESS:,} rows for each",
+        lower_bound=1,
+        flag_values=values,
+    )
     flags.DEFINE_multi_string("row", [], "JSON object, input name → value", flag_values=values)
     for name, meaning in (
         ("data", "files to predict: paths, globs, directories"),

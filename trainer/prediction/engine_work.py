@@ -65,7 +65,7 @@ class PredictWork(NamedTuple):
         console = Console(quiet=True)
         with storage.open_copies(storage.current_settings()) as copies:
             output = copies.open_output(self.output, "--output", is_file=False)
-            request = self.request._replace(output=output, part=(task, self.parts))
+            request = self.request._replace(output=output, part=(task, self.parts), processes=1)
             return predict_files(load(self.export), request, console, copies)
 
     def merge(self, first: Written, second: Written) -> Written:

@@ -42,6 +42,7 @@ class FilePredictor:
         outputs: outputs of the model to keep; empty: all except constant outputs.
 
     Attributes:
+        export: its folder.
         outputs: names of the outputs that are kept, in their order.
         inputs: names of the columns that the model reads.
         description: schema of the data, and statistics of the training data.
@@ -59,7 +60,7 @@ class FilePredictor:
         copied: Sequence[str] = (),
         outputs: Sequence[str] = (),
     ):
-        self._predictor = predictor
+        self._predictor, self.export = predictor, predictor.path
         self._data = data
         self.description = describe_export(predictor.path)
         self._schema, statistics = self.description

@@ -20,6 +20,7 @@ class Predictor(ServingSession):
     Args:
         path: folder of a SavedModel.
         optimize: whether to optimise the graph and use a GPU.
+        threads: number of threads of an operation; 0: as many as the machine has cores.
 
     Raises:
         UserError: there is no SavedModel, or this TensorFlow cannot load it.

@@ -14,6 +14,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.config import DataConfig
+from trainer.engines import processes
 from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import find_files
@@ -270,6 +271,72 @@ def test_several_processes_share_the_files(make, finished, tmp_path, monkeypatch
     for part, more in (("2/2", []), ("1", []), ("0/2", [f"--output={tmp_path / 'one.csv'}"])):
         assert _run(*argv[:-1], *(more or argv[-1:]), f"--part={part}") == 2
         assert f"--part={part}: " in capsys.readouterr().err
+
+
+class TestProcesses:
+    """--processes, against one process."""
+
+    @pytest.fixture(scope="class")
+    def folder(self, make, tmp_path_factory):
+        data = tmp_path_factory.mktemp("processes") / "data"
+        data.mkdir()
+        for number in range(4):
+            rows = make.rows(30, seed=number)
+            if number != 1:
+                rows[20] = {**rows[20], "hours": "many"}
+            make.csv(data / f"part-{number}.csv", rows)
+        return data
+
+    @staticmethod
+    def _contents(folder):
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+
+    def test_the_files_are_equal_byte_by_byte(self, finished, folder, tmp_path):
+        options = [f"--data={folder}", "--bad_rows=write", "--format=parquet"]
+        command = [f"--export={finished.export}", *options]
+        assert _run(*command, f"--output={tmp_path / 'one'}", "--processes=1") == 0
+        assert _run(*command, f"--output={tmp_path / 'two'}", "--processes=2") == 0
+        assert self._contents(tmp_path / "two") == self._contents(tmp_path / "one")
+        for number in (1, 2):
+            output = tmp_path / f"whole-{number}"
+            output.mkdir()
+            command[-1] = f"--output={output / 'all.csv'}"
+            assert _run(*command, f"--processes={number}") == 0
+        assert self._contents(tmp_path / "whole-2") == self._contents(tmp_path / "whole-1")
+        assert len(_read(tmp_path / "whole-2" / "all.csv")) == 4 * 30 - 3
+
+    def test_an_error_leaves_only_whole_files(self, finished, folder, tmp_path, capsys):
+        command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
+        names = [f"part-{number}.csv" for number in (1, 0)]
+        files = ",".join(str(folder / name) for name in names)
+        command[1] = f"--data={files}"
+        assert _run(*command, f"--output={tmp_path / 'all.csv'}") == 2
+        assert "column hours: 'many' is not an int" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []
+        assert _run(*command, f"--output={tmp_path / 'out'}") == 2
+        # Files are read in the order of their names.
+        assert {path.name for path in (tmp_path / "out").iterdir()} <= {
+            "_predictions.json", "part-1.csv",
+        }  # fmt: skip
+
+    def test_an_ended_process_is_an_error_of_its_own(
+        self, finished, folder, tmp_path, capsys, monkeypatch
+    ):
+        begin = processes._Process.begin
+
+        def kill(process, task):
+            begin(process, task)
+            process._process.kill()
+
+        monkeypatch.setattr(processes._Process, "begin", kill)
+        command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
+        assert _run(*command, f"--output={tmp_path / 'all.csv'}") == 75
+        assert "a process ended by itself (status -9)" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_inputs_of_one_name_get_different_shards(make, finished, tmp_path):
