@@ -317,6 +317,17 @@ def keep_steps(state: str, steps: Collection[int]) -> str:
     return "".join([*others, *kept_paths, *kept_times]) if dropped else state
 
 
+def name_newest(state: str, step: int) -> str:
+    """Returns a checkpoint state file that names another checkpoint as the newest one.
+
+    Args:
+        state: the text of the file.
+        step: that of the checkpoint.
+    """
+    line = re.compile(r'^(model_checkpoint_path:.*model\.ckpt-)\d+(?=")', re.MULTILINE)
+    return line.sub(rf"\g<1>{step}", state)
+
+
 def newest_checkpoints(names: list[str]) -> list[str]:
     """Returns those names that are files of checkpoints, newest first.
 

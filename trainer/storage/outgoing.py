@@ -11,11 +11,11 @@ import functools
 import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import BinaryIO, Optional
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, BinaryIO, Optional
 
 from trainer import job_layout
-from trainer.job_layout import CHECKPOINT_STATE, STATE_RANK
+from trainer.job_layout import CHECKPOINT_STATE, CHECKPOINT_STEM, STATE_RANK
 from trainer.storage.bucket import Changed
 from trainer.storage.objects import Objects
 from trainer.storage.takeover import take_over
@@ -25,6 +25,8 @@ from trainer.storage.transfers import run_all
 MOST_OPEN = 256
 # Number of files that are stored before a newer checkpoint is looked for.
 BATCH = 32
+# Status of a stored state file that is not a local one.
+NO_FILE = SimpleNamespace(st_size=-1, st_mtime_ns=-1)
 # How often the state file is read again because training has removed its newest checkpoint.
 ATTEMPTS = 5
 
@@ -122,12 +124,41 @@ class Outgoing:
             # does not store.
             status, text = self._stat_state(), self._objects.read_state()
             steps = job_layout.read_state_steps(text)
+            if steps:
+                self._unname_replaced(steps[0], text)
             self._store_model(steps[0] if steps else None, status)
             if status is None or self.is_state_stored() or self._store_state(text, status):
                 return
             if text == self._objects.read_state():
                 # The newest checkpoint is incomplete. The bucket keeps the one before it.
                 return
+
+    def _unname_replaced(self, step: int, text: str) -> None:
+        """Stores a state file without a checkpoint whose stored files others are about to replace.
+
+        A job that has resumed from an older checkpoint may save this step anew before the state
+        file with which it has begun is stored.
+        """
+        index, known = f"{CHECKPOINT_STEM}-{step}.index", self._objects.known
+        is_named = self._stored_steps is None or step in self._stored_steps
+        if not is_named or index not in known or CHECKPOINT_STATE not in known:
+            return
+        if self._is_as_stored(index) or not self._mine(CHECKPOINT_STATE):
+            return
+        try:
+            checksum = self._objects.read_checksum(index)[1]
+        except FileNotFoundError:
+            # Training has removed it.
+            return
+        # The checkpoint from which training resumes is saved again, with the same content.
+        if checksum == known[index].found.crc32c:
+            return
+        self._check_claim()
+        whole = job_layout.find_whole_steps(known) - self._mixed_steps - {step}
+        kept = whole & {*job_layout.read_state_steps(text)}
+        if kept:
+            others = job_layout.keep_steps(job_layout.name_newest(text, max(kept)), kept)
+            self._upload_state(others, sorted(kept, reverse=True), NO_FILE)
 
     def _store_older(self) -> None:
         """Stores the other checkpoints, newest first, and names them in the stored state file."""
@@ -217,15 +248,20 @@ class Outgoing:
         whole -= self._find_changed_steps(graphs=False) | self._mixed_steps
         if steps and steps[0] not in whole:
             return False
-        content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
-        if content != self._stored_state or not self.is_state_stored():
-            self._check_claim()
-            # If the answer is lost, it is not known which checkpoints the bucket needs.
-            self._stored_steps = None
-            self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
-            self._stored_steps, self._stored_state = steps, content
-            self._num_changes += 1
+        self._upload_state(job_layout.keep_steps(text, whole), steps, status)
         return True
+
+    def _upload_state(self, text: str, steps: list[int], status: Any) -> None:
+        """Stores a state file, unless it is stored, with the status of the local file."""
+        content = self._objects.make_portable(CHECKPOINT_STATE, text)
+        if content == self._stored_state and self.is_state_stored():
+            return
+        self._check_claim()
+        # If the answer is lost, it is not known which checkpoints the bucket needs.
+        self._stored_steps = None
+        self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
+        self._stored_steps, self._stored_state = steps, content
+        self._num_changes += 1
 
     def _store_files(
         self, names: Sequence[str], streams: Mapping[str, BinaryIO] = MappingProxyType({})
