@@ -125,6 +125,7 @@ BRIDGE_ROOMS = {
     "tf1.contrib": "tf1 private_tf contrib_operations errors",
     "shims": "boosted_trees process private_tf errors",
     "resuming": "checkpoints durable private_tf",
+    "saving_beside": "private_tf",
     "signature_check": "private_tf",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from estimator_bridge import durable
+from simulation import kernel
 from trainer import job_layout, storage
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE
@@ -106,6 +107,7 @@ class Plan(NamedTuple):
     step_secs: float = 1.0
     exports: bool = True
     grace: bool = True
+    beside: bool = False
 
 
 class Saver:
@@ -264,6 +266,7 @@ class Trainer(Saver):
     def __init__(self, process, plan, on_start):
         super().__init__(process, plan)
         self._on_start = on_start
+        self._writing, self._error = None, None
 
     def main(self):
         process = self.process
@@ -271,7 +274,12 @@ class Trainer(Saver):
         try:
             with open_workspace(ADDRESS, settings, ALONE, Lines(self.log)) as workspace:
                 self.folder = Path(workspace.folder)
-                self._train(workspace)
+                try:
+                    self._train(workspace)
+                finally:
+                    # Like trainer.evaluation: the error that has ended training counts.
+                    with contextlib.suppress(Exception):
+                        self._wait_until_saved()
             status = 0
         except Interrupted:
             status = 143
@@ -291,25 +299,49 @@ class Trainer(Saver):
         if any(line["step"] > step for line in log.read("train")):
             self.world.fail(f"{self.process.name}: records of steps after {step} still count")
         self.write("config.yaml", make_content(self.process.name, 40))
-        self.save(step)
+        self._save(step)
         while step < self.plan.target:
-            self._work()
+            self._work(step)
             step += self.plan.every
-            self.save(step)
+            self._save(step)
             self._append(log, step)
-            self.write(
-                "eval/events.out.tfevents.1", make_content(self.process.name, 20 + self.saved)
-            )
+            self.write("eval/events.out.tfevents.1", make_content(self.process.name, 20 + step))
             if self.plan.exports:
+                self._wait_until_saved()
                 self.export(step)
+        self._wait_until_saved()
         self.write("metrics.json", make_content(self.process.name, 30))
 
-    def _work(self):
+    def _save(self, step):
+        """Saves a checkpoint; a plan may do so beside training, like estimator_bridge."""
+        self._wait_until_saved()
+        if not self.plan.beside:
+            self.save(step)
+            return
+        self._writing = kernel.Thread(self._save_beside, "checkpoint", (step,))
+        self._writing.start()
+
+    def _save_beside(self, step):
+        try:
+            self.save(step)
+        except Exception as error:
+            self._error = error
+
+    def _wait_until_saved(self):
+        if self._writing is not None:
+            self._writing.join()
+            self._writing = None
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _work(self, step):
         for _ in range(self.plan.every):
             self.world.wait(self.plan.step_secs)
             if self.process.signalled:
                 # Saves the step, like the trainer's InterruptHook.
-                self.save(self.saved + 1)
+                self._wait_until_saved()
+                self.save(step + 1)
                 raise Interrupted(15)
 
     def _append(self, log, step):

@@ -18,6 +18,8 @@ from trainer.storage.workspace import open_workspace
 # A run of a job that ends by itself is shorter.
 RUN_SECS = 4_000.0
 CHAOS_SECS = 400.0
+# From this seed on, checkpoints are written beside training. Older seeds keep their meaning.
+BESIDE_FROM = 7_000
 
 
 class Story:
@@ -48,6 +50,7 @@ class Story:
             size=draw.choice((100, 100, 100, 700_000)),
             step_secs=draw.choice((0.05, 0.3, 1.0, 3.0)),
             exports=draw.random() < 0.5,
+            beside=seed >= BESIDE_FROM,
         )
         self.service.error_rate = draw.choice((0.0, 0.02, 0.1, 0.3))
         self.service.slow_rate = draw.choice((0.0, 0.02, 0.2))

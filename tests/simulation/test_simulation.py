@@ -40,6 +40,7 @@ MENDED = {
     5467: "a request that failed was repeated after a later job had claimed the place",
     5872: "a state file named a checkpoint of which a file had been cleaned away",
     6253: "a checkpoint of a finished job was overwritten by a job that had lost its claim",
+    7013: "a checkpoint that was saved anew replaced one that the stored state file named",
     6395: "a state file named an older checkpoint that had been stored again in part",
 }
 
@@ -47,6 +48,12 @@ MENDED = {
 @pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.quick), *range(20, 120, 20)])
 def test_schedules_of_storage(first):
     for seed in range(first, first + 20):
+        check(seed)
+
+
+@pytest.mark.quick
+def test_schedules_that_write_checkpoints_beside_training():
+    for seed in range(storage_story.BESIDE_FROM, storage_story.BESIDE_FROM + 20):
         check(seed)
 
 

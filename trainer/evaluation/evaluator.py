@@ -4,6 +4,7 @@ Estimator.evaluate builds graph, session and tables for every checkpoint. Here t
 and each checkpoint is restored into them.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer import job_layout
 from trainer.console import Console
 from trainer.errors import UserError
@@ -224,6 +226,7 @@ class EvaluationListener(estimator.CheckpointSaverListener):
             self._evaluator.export(self._last.checkpoint, self._last.metrics, True)
 
     def _evaluate(self, step: int, is_final: bool) -> None:
+        wait_for_checkpoints()
         self._next = self._clock() + self._throttle_secs
         checkpoint = self._evaluator.estimator.latest_checkpoint()
         if checkpoint is None:
@@ -254,9 +257,15 @@ def train_and_evaluate(built: Any, train_spec: Any, evaluator: Evaluator) -> Non
     listener = EvaluationListener(
         evaluator, throttle_secs=throttle_secs, max_steps=train_spec.max_steps
     )
-    built.train(
-        train_spec.input_fn,
-        hooks=[*train_spec.hooks, listener.hook],
-        max_steps=train_spec.max_steps,
-        saving_listeners=[*train_spec.saving_listeners, listener],
-    )
+    try:
+        built.train(
+            train_spec.input_fn,
+            hooks=[*train_spec.hooks, listener.hook],
+            max_steps=train_spec.max_steps,
+            saving_listeners=[*train_spec.saving_listeners, listener],
+        )
+    except BaseException:
+        # The error that has ended training counts, and the last checkpoint that was begun.
+        with contextlib.suppress(Exception):
+            wait_for_checkpoints()
+        raise

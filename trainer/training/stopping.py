@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
 from trainer.job_layout import CHECKPOINT_STEM
 from trainer.signals import Interrupted, SignalWatch
@@ -77,10 +78,12 @@ class InterruptHook(estimator.SessionRunHook):
         step = int(session.run(self._step))
         saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
         prefix = str(Path(self._model_dir) / CHECKPOINT_STEM)
+        wait_for_checkpoints()
         if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
             if self._listener:
                 self._listener.before_save(session, step)
             saver.save(session, prefix, global_step=step)
+            wait_for_checkpoints()
         raise Interrupted(self._watch.pending, step)
 
     def end(self, session: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from estimator_bridge.processor import has_bfloat16
+from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.models.fused.growing import create_tables, reset_rows
@@ -138,7 +139,16 @@ def build_training(
         loss=loss,
         train_op=train_op,
         scaffold=tf.compat.v1.train.Scaffold(saver=saver),
+        training_hooks=[_LastCheckpointHook()],
     )
+
+
+class _LastCheckpointHook(estimator.SessionRunHook):
+    """Waits at the end of training until the last checkpoint is written."""
+
+    def end(self, session: Any) -> None:
+        """Waits; the hook that saves has begun before."""
+        wait_for_checkpoints()
 
 
 class _Batches(NamedTuple):

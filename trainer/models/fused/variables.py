@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Optional, Protocol
 import numpy as np
 
 from estimator_bridge import tf
+from estimator_bridge.saving_beside import SaverBeside
 from trainer.models.fused.layout import Block, Deep, Layout, Table
 
 DNN = "dnn"
@@ -348,7 +349,8 @@ def build_saver(stored: Sequence[Savable], config: Any = None) -> Any:
 
     Args:
         stored: every variable of the graph.
-        config: an estimator.RunConfig with the number of checkpoints that are kept; None: all.
+        config: of training, an estimator.RunConfig with the number of checkpoints that are kept;
+            they are written beside it. None: all are kept.
 
     Returns:
         A tf.compat.v1.train.Saver.
@@ -371,21 +373,20 @@ def build_saver(stored: Sequence[Savable], config: Any = None) -> Any:
                 dtypes=[tensor.dtype for tensor in tensors],
             )
         )
-        assigned = []
-        for one in stored:
-            assigned.append(one.restore([next(read) for _ in one.names]))
+        assigned = [one.restore([next(read) for _ in one.names]) for one in stored]
         restored = tf.group(*assigned, name="restore_all")
-    return tf.compat.v1.train.Saver(
-        saver_def=tf.compat.v1.train.SaverDef(
-            filename_tensor_name=prefix.name,
-            save_tensor_name=saved.name,
-            restore_op_name=restored.name,
-            max_to_keep=config and config.keep_checkpoint_max,
-            keep_checkpoint_every_n_hours=config and config.keep_checkpoint_every_n_hours,
-            version=tf.compat.v1.train.SaverDef.V2,
-        ),
-        save_relative_paths=True,
+    definition = tf.compat.v1.train.SaverDef(
+        filename_tensor_name=prefix.name,
+        save_tensor_name=saved.name,
+        restore_op_name=restored.name,
+        max_to_keep=config and config.keep_checkpoint_max,
+        keep_checkpoint_every_n_hours=config and config.keep_checkpoint_every_n_hours,
+        version=tf.compat.v1.train.SaverDef.V2,
     )
+    options = {"saver_def": definition, "save_relative_paths": True}
+    if config is None:
+        return tf.compat.v1.train.Saver(**options)
+    return SaverBeside(names, tensors, **options)
 
 
 def _describe(shape: Sequence[int]) -> str:
