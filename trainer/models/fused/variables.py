@@ -341,7 +341,11 @@ class Savable(Protocol):
         """Returns the values for a checkpoint, in the order of `names`."""
 
     def restore(self, tensors: Sequence[Any]) -> Any:
-        """Returns the operation that sets the variables to the values of a checkpoint."""
+        """Returns the operation that sets the variables.
+
+        Args:
+            tensors: values of a checkpoint, in the order of `names`.
+        """
 
 
 def build_saver(stored: Sequence[Savable], config: Any = None) -> Any:
