@@ -6,11 +6,9 @@ Fields that no Estimator wrote are left out: protocol buffers keep them as unkno
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from ..message_tables import make_classes
 
 __all__ = ["DebugOutput", "TreeEnsemble"]
-
-_PACKAGE = "estimator_bridge.boosted_trees"
 
 # Message -> the name of a group of fields of which one is set -> those fields.
 _ONE_OF: dict[str, dict[str, tuple[str, ...]]] = {
@@ -72,38 +70,6 @@ _MESSAGES: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
 }
 
 
-def _describe() -> descriptor_pb2.FileDescriptorProto:
-    field_type = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="estimator_bridge/boosted_trees.proto", package=_PACKAGE, syntax="proto3"
-    )
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        groups = _ONE_OF.get(name, {})
-        for group in groups:
-            message.oneof_decl.add(name=group)
-        for field_name, number, kind, repeated in fields:
-            label = field_type.LABEL_REPEATED if repeated else field_type.LABEL_OPTIONAL
-            field = message.field.add(name=field_name, number=number, label=label)
-            for index, members in enumerate(groups.values()):
-                if field_name in members:
-                    field.oneof_index = index
-            if kind in _MESSAGES:
-                field.type = field_type.TYPE_MESSAGE
-                field.type_name = f".{_PACKAGE}.{kind}"
-            else:
-                field.type = getattr(field_type, f"TYPE_{kind.upper()}")
-    return file
-
-
-# A pool of its own, because the messages are none of TensorFlow's.
-_pool = descriptor_pool.DescriptorPool()
-_file = _pool.AddSerializedFile(_describe().SerializeToString())
-
-
-def _get_class(name: str) -> Any:
-    return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-
-
-TreeEnsemble: Any = _get_class("TreeEnsemble")
-DebugOutput: Any = _get_class("DebugOutput")
+_classes = make_classes("estimator_bridge.boosted_trees", _MESSAGES, _ONE_OF)
+TreeEnsemble: Any = _classes["TreeEnsemble"]
+DebugOutput: Any = _classes["DebugOutput"]

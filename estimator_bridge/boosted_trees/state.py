@@ -115,7 +115,12 @@ class ForestVariables:
     Args:
       logits: the number of logits.
       num_streams: how many features are numbers.
+
+    Attributes:
+      key: one that only checkpoints of training have.
     """
+
+    key = SERIALIZED
 
     def __init__(self, logits: int, num_streams: int):
         self._logits = logits
@@ -161,10 +166,10 @@ class ForestSaver(tf.compat.v1.train.Saver):
     """Reads the trees of a checkpoint into the variables that an export saves.
 
     Args:
-      forest: the variables of the trees.
+      forest: ForestVariables, or other trees with `variables`, `key` and `load`.
     """
 
-    def __init__(self, forest: ForestVariables):
+    def __init__(self, forest: Any):
         super().__init__(sharded=True)
         self._forest = forest
         own = {id(one) for one in forest.variables}
@@ -187,7 +192,7 @@ class ForestSaver(tf.compat.v1.train.Saver):
             super().restore(sess, save_path)
             return
         reader = tf.train.load_checkpoint(save_path)
-        if reader.has_tensor(SERIALIZED):
+        if reader.has_tensor(self._forest.key):
             self._others.restore(sess, save_path)
             self._forest.load(sess, reader)
         else:

@@ -33,6 +33,7 @@ _SUPPORTED = frozenset(
         "layers",
         "learn",
         "legacy_seq2seq",
+        "linear_optimizer",
         "lookup",
         "losses",
         "memory_stats",
@@ -49,6 +50,7 @@ _SUPPORTED = frozenset(
         "staging",
         "stateless",
         "summary",
+        "tensor_forest",
         "tensorboard",
         "tfprof",
         "timeseries",
@@ -88,16 +90,12 @@ _UNSUPPORTED = {
     "kernel_methods": (
         "it has no successor; write the random Fourier features with tf.cos and tf.matmul"
     ),
-    "linear_optimizer": (
-        "use tf.estimator.LinearClassifier with tf.estimator.experimental.LinearSDCA"
-    ),
     "meta_graph_transform": "use tf.import_graph_def, and tf.graph_util.extract_sub_graph",
     "model_pruning": "use the package tensorflow-model-optimization",
     "quantize": "use the package tensorflow-model-optimization",
     "resampler": _ADDONS,
     "saved_model": "use tf.keras.models.save_model and load_model, or tf.saved_model",
     "sparsemax": _ADDONS,
-    "tensor_forest": "use the package ydf",
     "tensorrt": "use tf.experimental.tensorrt of a TensorFlow built with TensorRT",
     "text": "it became the package tensorflow-text",
     "bayesflow": "use the package tensorflow-probability",

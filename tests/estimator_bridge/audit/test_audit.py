@@ -30,7 +30,9 @@ OLD = """import tensorflow as tf
 def build():
     return tf.layers.dense(tf.placeholder(tf.int32), 1)
 """
-LOST = "import tensorflow as tf\ndef build():\n    return tf.contrib.tensor_forest.random_forest\n"
+LOST = (
+    "import tensorflow as tf\ndef build():\n    return tf.contrib.tensorrt.create_inference_graph\n"
+)
 
 
 def write(root, content):
@@ -608,7 +610,7 @@ def test_single_file_and_output_file(tmp_path):
     done = run("a.py", "--format=html", "--output=out.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     text = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "LinearRegressor" in text and "tensor_forest" not in text
+    assert "LinearRegressor" in text and "tensorrt" not in text
 
 
 def test_closed_pipe_is_no_error(code_base):

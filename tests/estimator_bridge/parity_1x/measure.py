@@ -24,12 +24,10 @@ import trained
 import values
 
 # Areas whose cases go on from a checkpoint of 1.15.
-GOING_ON = {
-    "trained": trained,
-    "programs": jobs,
-    "more_programs": jobs,
-    "timeseries_programs": jobs,
-}
+GOING_ON = {"trained": trained}
+GOING_ON.update(
+    dict.fromkeys(("programs", "more_programs", "timeseries_programs", "sdca", "forests"), jobs)
+)
 # Of a larger tensor only so many values are kept, at equal distances.
 KEPT = 120
 NAMES = os.path.join(

@@ -39,13 +39,18 @@ def write_checkpoint(folder, start):
     tf.train.update_checkpoint_state(folder, prefix)
 
 
+def text(content):
+    """Returns bytes as a text that JSON can keep; each byte that is no UTF-8 stays one sign."""
+    return content.decode("utf-8", "surrogateescape")
+
+
 def as_record(name, array):
     array = np.asarray(array)
     flat = array.ravel()
     kept = (
         [float(f"{one:.9g}") for one in flat.tolist()]
         if array.dtype.kind == "f"
-        else [one.decode() if isinstance(one, bytes) else one for one in flat.tolist()]
+        else [text(one) if isinstance(one, bytes) else one for one in flat.tolist()]
     )
     return {"type": array.dtype.name, "shape": list(array.shape), "values": kept}
 

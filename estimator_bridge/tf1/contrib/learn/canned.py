@@ -5,6 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.learn import model_fns as _model_fns
 from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
 from estimator_bridge.tf1.contrib.learn.predicting import Classifier, Regressor
+from estimator_bridge.tf1.contrib.learn.sdca import is_sdca, sdca_model_fn
 
 __all__ = [
     "DNNClassifier",
@@ -50,9 +51,20 @@ class LinearClassifier(Classifier):
         label_keys=None,
     ):
         head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
-        model_fn = _model_fns.linear_model_fn(
-            head, feature_columns, optimizer, gradient_clip_norm, _joint_weight
-        )
+        refused = {
+            "_joint_weight is incompatible with the SDCAOptimizer": _joint_weight,
+            "SDCA only applies to binary classification.": n_classes != 2,
+        }
+        if is_sdca(optimizer, {}) and enable_centered_bias:
+            raise ValueError("enable_centered_bias is not supported with SDCA")
+        if is_sdca(optimizer, refused):
+            model_fn = sdca_model_fn(
+                head, list(feature_columns), optimizer, weight_column_name, "logistic_loss"
+            )
+        else:
+            model_fn = _model_fns.linear_model_fn(
+                head, feature_columns, optimizer, gradient_clip_norm, _joint_weight
+            )
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 
@@ -85,10 +97,21 @@ class LinearRegressor(Regressor):
         config=None,
         feature_engineering_fn=None,
     ):
-        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
-        model_fn = _model_fns.linear_model_fn(
-            head, feature_columns, optimizer, gradient_clip_norm, _joint_weights
-        )
+        refused = {
+            "SDCA only applies for label_dimension=1.": label_dimension != 1,
+            "_joint_weights is incompatible with SDCAOptimizer.": _joint_weights,
+        }
+        if is_sdca(optimizer, refused):
+            # Without a centered bias, as in 1.x.
+            head = make_regression_head(label_dimension, weight_column_name)
+            model_fn = sdca_model_fn(
+                head, list(feature_columns), optimizer, weight_column_name, "squared_loss"
+            )
+        else:
+            head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+            model_fn = _model_fns.linear_model_fn(
+                head, feature_columns, optimizer, gradient_clip_norm, _joint_weights
+            )
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 

@@ -1,0 +1,290 @@
+"""All trees of a random forest as arrays, and their form in checkpoints of 1.x."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from estimator_bridge.tf1.contrib.tensor_forest.messages import Model
+from estimator_bridge.tf1.unsupported import NotSuppliedError
+
+__all__ = ["Flat", "Forest", "Shape"]
+
+_FIRST_CAPACITY = 64
+
+
+class Shape(NamedTuple):
+    """What is fixed about a forest.
+
+    Attributes:
+      trees: int, number of trees.
+      outputs: int, number of classes, or of numbers that are predicted.
+      columns: list of int32 arrays, the columns of the input that each tree knows.
+      regression: whether leaves have means; otherwise counts of the classes.
+      sparse: whether leaves are written with the classes that they have only.
+      strict: whether rows go left if the value is less than the threshold; otherwise also if equal.
+    """
+
+    trees: int
+    outputs: int
+    columns: list
+    regression: bool
+    sparse: bool
+    strict: bool
+
+
+class Flat(NamedTuple):
+    """The trees for prediction. A leaf is its own child.
+
+    Attributes:
+      feature: int32 [nodes], column of the input.
+      threshold: float32 [nodes].
+      left: int32 [nodes].
+      right: int32 [nodes].
+      value: float32 [nodes, outputs], what a leaf predicts.
+      roots: int32 [trees].
+      sizes: int32 [trees], number of nodes.
+      depth: int32, length of the longest path.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    roots: np.ndarray
+    sizes: np.ndarray
+    depth: np.ndarray
+
+
+class Forest:
+    """The trees while they grow: one leaf each at first.
+
+    The nodes of all trees share arrays. `number` is the place of a node in its own tree, as in the
+    checkpoint.
+
+    Args:
+      shape: Shape.
+    """
+
+    def __init__(self, shape):
+        self.shape = shape
+        self.count = 0
+        self.nodes = [[] for _ in range(shape.trees)]
+        self.width = max(len(one) for one in shape.columns)
+        self.columns = np.zeros([shape.trees, self.width], np.int32)
+        for tree, one in enumerate(shape.columns):
+            self.columns[tree, : len(one)] = one
+        self.feature = np.zeros(0, np.int32)
+        self.threshold = np.zeros(0, np.float32)
+        self.left = np.zeros(0, np.int32)
+        self.right = np.zeros(0, np.int32)
+        self.tree = np.zeros(0, np.int32)
+        self.number = np.zeros(0, np.int32)
+        self.level = np.zeros(0, np.int32)
+        self.value = np.zeros([0, shape.outputs], np.float32)
+        for tree in range(shape.trees):
+            self.add(np.array([tree]), np.zeros([1, shape.outputs]), np.zeros(1, np.int32))
+        self.roots = np.array([nodes[0] for nodes in self.nodes], np.int32)
+
+    def add(self, trees, values, levels):
+        """Adds leaves; returns their places.
+
+        Args:
+          trees: int array [n].
+          values: array [n, outputs].
+          levels: int array [n], distances from the root.
+        """
+        first, size = self.count, len(trees)
+        while first + size > len(self.feature):
+            self._enlarge()
+        places = np.arange(first, first + size, dtype=np.int32)
+        self.count += size
+        self.feature[places], self.threshold[places] = 0, 0
+        self.left[places] = self.right[places] = places
+        self.tree[places], self.value[places], self.level[places] = trees, values, levels
+        for place, tree in zip(places.tolist(), np.asarray(trees).tolist()):
+            self.number[place] = len(self.nodes[tree])
+            self.nodes[tree].append(place)
+        return places
+
+    def _enlarge(self):
+        for name in ("feature", "threshold", "left", "right", "tree", "number", "level", "value"):
+            old = getattr(self, name)
+            new = np.zeros([max(_FIRST_CAPACITY, 2 * len(old)), *old.shape[1:]], old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+    def split(self, leaves, features, thresholds, values):
+        """Gives leaves two children each; returns the places of the left and the right ones.
+
+        Args:
+          leaves: int array [n].
+          features: int array [n], the place of the column among those that the tree knows.
+          thresholds: float32 array [n].
+          values: array [n, 2, outputs] of the children.
+        """
+        both = np.repeat(leaves, 2)
+        children = self.add(
+            self.tree[both], values.reshape([-1, values.shape[2]]), self.level[both] + 1
+        )
+        self.feature[leaves], self.threshold[leaves] = features, thresholds
+        self.left[leaves], self.right[leaves] = children[::2], children[1::2]
+        return children[::2], children[1::2]
+
+    def sizes(self):
+        """Returns the number of nodes of each tree, int32 [trees]."""
+        return np.array([len(nodes) for nodes in self.nodes], np.int32)
+
+    def usage(self):
+        """Returns how many nodes split by each column, int32 [trees, columns that it knows]."""
+        counts = np.zeros([self.shape.trees, self.width], np.int32)
+        inner = np.flatnonzero(self.left[: self.count] != np.arange(self.count))
+        np.add.at(counts, (self.tree[inner], self.feature[inner]), 1)
+        return counts
+
+    def descend(self, data, trees, rows):
+        """Returns the leaves in which rows end.
+
+        Args:
+          data: float32 array [batch, columns].
+          trees: int array [n].
+          rows: int array [n].
+
+        Returns:
+          int32 array [n].
+        """
+        node = self.roots[trees].copy()
+        going = np.arange(len(node))
+        while len(going):
+            at = node[going]
+            below = self.left[at]
+            inner = below != at
+            going, at, below = going[inner], at[inner], below[inner]
+            column = self.columns[self.tree[at], self.feature[at]]
+            number, limit = data[rows[going], column], self.threshold[at]
+            goes_left = number < limit if self.shape.strict else number <= limit
+            node[going] = np.where(goes_left, below, self.right[at])
+        return node
+
+    def predict(self, data):
+        """Returns what each tree predicts, float32 [trees, batch, outputs].
+
+        Args:
+          data: float32 array [batch, columns].
+        """
+        trees = np.repeat(np.arange(self.shape.trees), len(data))
+        rows = np.tile(np.arange(len(data)), self.shape.trees)
+        found = self._predictions()[self.descend(data, trees, rows)]
+        return found.reshape([self.shape.trees, len(data), self.shape.outputs])
+
+    def _predictions(self):
+        """Returns what each leaf predicts; one without rows predicts zeros."""
+        value = self.value[: self.count]
+        if self.shape.regression:
+            return value
+        total = value.sum(1, keepdims=True, dtype=np.float32)
+        return np.divide(value, total, out=np.zeros_like(value), where=total > 0)
+
+    def flatten(self):
+        """Returns the trees for prediction."""
+        used = slice(0, self.count)
+        return Flat(
+            self.columns[self.tree[used], self.feature[used]],
+            self.threshold[used],
+            self.left[used],
+            self.right[used],
+            self._predictions(),
+            self.roots,
+            self.sizes(),
+            np.int32(self.level[used].max()),
+        )
+
+    def serialize(self, tree):
+        """Returns a tree as a checkpoint keeps it.
+
+        Args:
+          tree: int.
+        """
+        model = Model()
+        for number, place in enumerate(self.nodes[tree]):
+            node = model.decision_tree.nodes.add()
+            if number:
+                node.node_id.value = number
+            if self.left[place] == place:
+                self._write_leaf(node.leaf, self.value[place].tolist())
+                continue
+            split = node.binary_node
+            split.left_child_id.value = int(self.number[self.left[place]])
+            split.right_child_id.value = int(self.number[self.right[place]])
+            write_test(split, self.feature[place], self.threshold[place], self.shape.strict)
+        return model.SerializeToString()
+
+    def _write_leaf(self, leaf, numbers):
+        if self.shape.sparse:
+            leaf.sparse_vector.SetInParent()
+            for key, number in enumerate(numbers):
+                if number:
+                    entry = leaf.sparse_vector.sparse_value.add(key=key)
+                    entry.value.float_value = number
+        else:
+            for number in numbers:
+                leaf.vector.value.add(float_value=number)
+
+    def parse(self, tree, serialized):
+        """Replaces a tree, which must be a single leaf, by one of a checkpoint.
+
+        Args:
+          tree: int.
+          serialized: bytes.
+
+        Raises:
+          NotSuppliedError: the tree tests for equality, as for columns of integers or strings.
+        """
+        nodes = Model.FromString(serialized).decision_tree.nodes
+        places = np.concatenate(
+            [
+                self.nodes[tree],
+                self.add(np.full(len(nodes) - 1, tree), 0, np.zeros(len(nodes) - 1, np.int32)),
+            ]
+        ).astype(np.int32)
+        for place, node in zip(places.tolist(), nodes):
+            if node.WhichOneof("node_type") != "binary_node":
+                self.value[place] = self._read_leaf(node.leaf)
+                continue
+            split = node.binary_node
+            if split.HasField("custom_left_child_test"):
+                raise NotSuppliedError(
+                    "a tree of the checkpoint splits a column of integers or strings, which is not "
+                    "supplied; train it anew with the column as float32"
+                )
+            test = split.inequality_left_child_test
+            self.feature[place] = int(test.feature_id.id.value)
+            self.threshold[place] = test.threshold.float_value
+            children = places[[split.left_child_id.value, split.right_child_id.value]]
+            self.left[place], self.right[place] = children
+            self.level[children] = self.level[place] + 1
+
+    def _read_leaf(self, leaf):
+        numbers = np.zeros(self.shape.outputs, np.float32)
+        if leaf.HasField("sparse_vector"):
+            for entry in leaf.sparse_vector.sparse_value:
+                numbers[entry.key] = entry.value.float_value
+        else:
+            found = [one.float_value for one in leaf.vector.value]
+            numbers[: len(found)] = found
+        return numbers
+
+
+def write_test(split, feature, threshold, strict):
+    """Writes the test of a split.
+
+    Args:
+      split: BinaryNode message.
+      feature: int.
+      threshold: number.
+      strict: whether equal values go right.
+    """
+    test = split.inequality_left_child_test
+    test.feature_id.id.value = str(int(feature))
+    test.type = int(strict)
+    test.threshold.float_value = float(threshold)
