@@ -122,7 +122,9 @@ BRIDGE_ROOMS = {
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",
     "tf1": "era process tf1.contrib private_tf errors terminal",
-    "tf1.contrib": "tf1 boosted_trees message_tables private_tf contrib_operations errors",
+    "tf1.contrib": (
+        "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
+    ),
     "shims": "boosted_trees process private_tf errors",
     "resuming": "checkpoints durable private_tf",
     "saving_beside": "private_tf",
@@ -132,6 +134,7 @@ BRIDGE_ROOMS = {
     "index_table": "",
     "checkpoint_paths": "",
     "contrib_operations": "",
+    "gradient_trees": "boosted_trees message_tables private_tf",
     "boosted_trees": "message_tables private_tf",
     "message_tables": "",
     "logs": "process",

@@ -22,10 +22,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PARITY = ROOT / "tests/estimator_bridge/parity_1x"
-NATIVE = ROOT / ".venv" / "tf1.15-py3.7"
-PACKAGES = [
-    *("tensorflow==1.15.5", "protobuf<3.21", "numpy<1.19", "pandas<1.2", "scipy", "h5py<3"),
-]
+# Version of TensorFlow -> the other packages of its environment. 1.14.0 is the last version with
+# tf.contrib.boosted_trees; `--environment=1.14.0` prints its Python.
+PACKAGES = {
+    "1.15.5": ["protobuf<3.21", "numpy<1.19", "pandas<1.2", "scipy", "h5py<3"],
+    "1.14.0": ["protobuf<3.21", "numpy<1.17", "gast==0.2.2", "h5py<3"],
+}
 # Areas whose cases go on from a checkpoint, and back.
 GOING_ON = ("trained", "programs", "more_programs", "timeseries_programs", "sdca", "forests")
 START, END = "<!-- parity-1x: written by `make parity-1x` -->", "<!-- end of parity-1x -->"
@@ -49,16 +51,23 @@ def find_python():
     return None
 
 
-def build_native(python):
-    """Makes the environment with TensorFlow 1.15.5 unless it is there; returns its Python."""
-    stamp, inside = NATIVE / "installed", str(NATIVE / "bin" / "python")
-    if not stamp.exists() or stamp.read_text() != "\n".join(PACKAGES):
-        print(f"{NATIVE.relative_to(ROOT)}: installing {PACKAGES[0]}", flush=True)
-        subprocess.run([python, "-m", "venv", "--clear", NATIVE], check=True)
+def list_packages(version="1.15.5"):
+    """Returns what pip installs for a version of TensorFlow."""
+    return [f"tensorflow=={version}", *PACKAGES[version]]
+
+
+def build_native(python, version="1.15.5"):
+    """Makes the environment with a TensorFlow 1.x unless it is there; returns its Python."""
+    native = ROOT / ".venv" / f"tf{version.rpartition('.')[0]}-py3.7"
+    packages = list_packages(version)
+    stamp, inside = native / "installed", str(native / "bin" / "python")
+    if not stamp.exists() or stamp.read_text() != "\n".join(packages):
+        print(f"{native.relative_to(ROOT)}: installing {packages[0]}", flush=True, file=sys.stderr)
+        subprocess.run([python, "-m", "venv", "--clear", native], check=True)
         install = [inside, "-m", "pip", "install", "-qq", "--no-input"]
         subprocess.run([*install, "--upgrade", "pip"], check=True)
-        subprocess.run([*install, *PACKAGES], check=True)
-        stamp.write_text("\n".join(PACKAGES))
+        subprocess.run([*install, *packages], check=True)
+        stamp.write_text("\n".join(packages))
     return inside
 
 
@@ -118,7 +127,7 @@ def measure_native(command, areas, anew):
       areas: their names.
       anew: whether to run areas whose stored values were computed by the same cases too.
     """
-    prints = {area: compare.fingerprint(area, PACKAGES) for area in areas}
+    prints = {area: compare.fingerprint(area, list_packages()) for area in areas}
     measured_by = compare.measured_by()
     stored = {area for area in areas if measured_by.get(area) == prints[area]}
     left = [area for area in areas if anew or area not in stored]
@@ -214,17 +223,23 @@ def main(arguments=None):
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(every)}")
     parser.add_argument("--stored", action="store_true", help="keep the stored values of 1.15.5")
     parser.add_argument("--anew", action="store_true", help="run every area on 1.15.5 again")
+    parser.add_argument(
+        "--environment", choices=sorted(PACKAGES), help="make one environment, and print its Python"
+    )
     options = parser.parse_args(arguments)
     areas = options.areas or every
-    if not options.stored:
+    if options.environment or not options.stored:
         python = find_python()
         if python is None:
             print(
-                "TensorFlow 1.15.5 needs Python 3.7: install it, or name it with PYTHON37=/path/to/"
+                "TensorFlow 1.x needs Python 3.7: install it, or name it with PYTHON37=/path/to/"
                 "python3.7",
                 file=sys.stderr,
             )
             return 2
+    if options.environment:
+        print(build_native(python, options.environment))
+        return 0
     if not options.stored:
         measure_native([build_native(python)], areas, options.anew)
     bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]

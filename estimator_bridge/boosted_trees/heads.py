@@ -10,6 +10,7 @@ from ..private_tf import estimator_head
 __all__ = [
     "build_classification_head",
     "build_regression_head",
+    "compute_log_loss",
     "differentiate",
     "differentiate_log_loss",
 ]
@@ -38,7 +39,7 @@ def build_classification_head(
         )
 
     def compute_loss(labels: Any, logits: Any) -> Any:
-        return _compute_log_loss(labels, logits, n_classes)
+        return compute_log_loss(labels, logits, n_classes)
 
     return estimator_head._multi_class_head_with_softmax_cross_entropy_loss(
         n_classes=n_classes,
@@ -49,8 +50,17 @@ def build_classification_head(
     )
 
 
-def _compute_log_loss(labels: Any, logits: Any, n_classes: int) -> Any:
-    """Returns the log loss of each row, written so that TensorFlow can differentiate it twice."""
+def compute_log_loss(labels: Any, logits: Any, n_classes: int) -> Any:
+    """Returns the log loss of each row, written so that TensorFlow can differentiate it twice.
+
+    Args:
+      labels: the classes, integers [batch] or [batch, 1].
+      logits: float32 [batch, n_classes].
+      n_classes: the number of classes.
+
+    Returns:
+      float32 [batch, 1].
+    """
     targets = tf.one_hot(tf.reshape(tf.cast(labels, tf.int64), [-1]), n_classes)
     scores = tf.exp(logits)
     total = tf.reduce_sum(scores, axis=1, keepdims=True) + _SMALLEST_PROBABILITY

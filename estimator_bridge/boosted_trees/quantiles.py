@@ -8,16 +8,17 @@ summary that has become too long is compressed and goes to the next level.
 import functools
 import math
 from collections.abc import Sequence
+from typing import Optional
 
 import numpy as np
 
-__all__ = ["compute_boundaries", "summarize"]
+__all__ = ["MAX_ELEMENTS", "Levels", "compute_boundaries", "select_boundaries", "summarize"]
 
 _VALUE, _WEIGHT, _MIN_RANK, _MAX_RANK = range(4)
 _EMPTY = np.zeros((0, 4), np.float32)
 
 # As many values as a stream of all batches is planned for.
-_MAX_ELEMENTS = 1 << 40
+MAX_ELEMENTS = 1 << 40
 
 
 def _plan_block_size(epsilon: float, max_elements: int) -> int:
@@ -149,12 +150,15 @@ def _find_gaps(before: np.ndarray, after: np.ndarray, allowed: float) -> np.ndar
         ends += near.astype(np.intp) - far
 
 
-class _Levels:
+class Levels:
     """Summaries that are merged as they arrive.
 
     Args:
       epsilon: the error that is allowed.
       max_elements: how many values are expected at most.
+
+    Attributes:
+      levels: the summaries, float32 [n, 4] each.
     """
 
     def __init__(self, epsilon: float, max_elements: int):
@@ -163,24 +167,28 @@ class _Levels:
         self._block_size = _plan_block_size(self._epsilon, max_elements)
         # So many values of a batch are summarized together.
         self.buffer_size = min(2 * self._block_size, max_elements)
-        self._levels: list[np.ndarray] = []
+        self.levels: list[np.ndarray] = []
 
     def add(self, summary: np.ndarray) -> None:
-        """Merges a summary into the first level that is empty or stays short enough."""
+        """Merges a summary into the first level that is empty or stays short enough.
+
+        Args:
+          summary: float32 [n, 4].
+        """
         if not len(summary):
             return
         level = 0
         summary = self._compress(summary)
-        while level < len(self._levels):
-            kept = self._levels[level]
+        while level < len(self.levels):
+            kept = self.levels[level]
             summary = _merge(summary, kept)
             if not len(kept) or len(summary) <= self._block_size + 1:
-                self._levels[level] = summary
+                self.levels[level] = summary
                 return
             summary = self._compress(summary)
-            self._levels[level] = _EMPTY
+            self.levels[level] = _EMPTY
             level += 1
-        self._levels.append(summary)
+        self.levels.append(summary)
 
     def _compress(self, summary: np.ndarray) -> np.ndarray:
         return _compress(summary, self._block_size, self._epsilon)
@@ -188,7 +196,7 @@ class _Levels:
     def merge(self) -> np.ndarray:
         """Returns the summary of all that was added."""
         merged = _EMPTY
-        for summary in self._levels:
+        for summary in self.levels:
             merged = _merge(merged, summary)
         return merged
 
@@ -208,7 +216,7 @@ def summarize(values: np.ndarray, weights: np.ndarray, epsilon: float) -> np.nda
     weights = np.broadcast_to(weights, values.shape)
     counted = weights > 0
     values, weights = values[counted], weights[counted]
-    levels = _Levels(epsilon, len(counted) + 1)
+    levels = Levels(epsilon, len(counted) + 1)
     size = levels.buffer_size
     for start in range(0, len(values), size):
         part = slice(start, start + size)
@@ -235,15 +243,30 @@ def compute_boundaries(summaries: list[np.ndarray], epsilon: float, num_buckets:
     Returns:
       float32 [n], ascending. A value belongs to the first boundary that is not below it.
     """
-    levels = _Levels(epsilon, _MAX_ELEMENTS)
+    levels = Levels(epsilon, MAX_ELEMENTS)
     for summary in summaries:
         levels.add(summary)
-    merged = levels.merge()
+    return select_boundaries(levels.merge(), num_buckets, num_buckets)
+
+
+def select_boundaries(merged: np.ndarray, num_buckets: int, limit: Optional[int]) -> np.ndarray:
+    """Returns the boundaries of the buckets of one feature.
+
+    Args:
+      merged: float32 [n, 4], the summary of all batches.
+      num_buckets: how many boundaries are wanted.
+      limit: how many there are at most; None for some more than wanted.
+
+    Returns:
+      float32 [n], ascending. A value belongs to the first boundary that is not below it.
+    """
     if not len(merged):
         return np.zeros(0, np.float32)
     # In float32, because a gap may be as large as the error exactly.
     error = float(np.float32(_error_of(merged) + 1.0 / num_buckets))
-    compressed = _limit(_compress(merged, num_buckets, error), num_buckets)
+    compressed = _compress(merged, num_buckets, error)
+    if limit is not None:
+        compressed = _limit(compressed, limit)
     return np.unique(compressed[:, _VALUE])
 
 

@@ -15,7 +15,9 @@ __all__ = [
     "ForestSaver",
     "ForestVariables",
     "TrainingState",
+    "add_array",
     "boundaries_key",
+    "set_arrays",
     "variable",
 ]
 
@@ -109,6 +111,31 @@ class TrainingState:
         tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
 
 
+def add_array(array: np.ndarray, name: str) -> Any:
+    """Returns a variable that `set_arrays` sets.
+
+    Args:
+      array: its first value; the first dimension may change.
+      name: its name.
+    """
+    shape = [None, *array.shape[1:]] if array.ndim else []
+    # A checkpoint's value is fed for the initial one: no operation is added for it.
+    initial = tf.compat.v1.placeholder_with_default(array, shape)
+    return variable(initial, name, shape=tf.TensorShape(shape))
+
+
+def set_arrays(session: Any, variables: Sequence[Any], values: Sequence[np.ndarray]) -> None:
+    """Sets variables of `add_array`.
+
+    Args:
+      session: the session.
+      variables: the variables.
+      values: their values.
+    """
+    for one, value in zip(variables, values):
+        session.run(one.initializer, {one.initializer.inputs[1]: value})
+
+
 class ForestVariables:
     """The trees as variables of standard operations, for evaluation, prediction and exports.
 
@@ -126,18 +153,11 @@ class ForestVariables:
         self._logits = logits
         empty = flatten(parse(b""), logits)
         with tf.name_scope("forest"):
-            self._arrays = [self._add(array, name) for name, array in empty._asdict().items()]
+            self._arrays = [add_array(array, name) for name, array in empty._asdict().items()]
             self.boundaries = [
-                self._add(np.zeros(0, np.float32), f"boundaries_{stream}")
+                add_array(np.zeros(0, np.float32), f"boundaries_{stream}")
                 for stream in range(num_streams)
             ]
-
-    @staticmethod
-    def _add(array: np.ndarray, name: str) -> Any:
-        shape = [None, *array.shape[1:]] if array.ndim else []
-        # A checkpoint's value is fed for the initial one: no operation is added for it.
-        initial = tf.compat.v1.placeholder_with_default(array, shape)
-        return variable(initial, name, shape=tf.TensorShape(shape))
 
     @property
     def variables(self) -> list[Any]:
@@ -158,8 +178,7 @@ class ForestVariables:
         """
         values = list(flatten(parse(reader.get_tensor(SERIALIZED)), self._logits))
         values += [reader.get_tensor(boundaries_key(n)) for n in range(len(self.boundaries))]
-        for one, value in zip(self.variables, values):
-            session.run(one.initializer, {one.initializer.inputs[1]: value})
+        set_arrays(session, self.variables, values)
 
 
 class ForestSaver(tf.compat.v1.train.Saver):

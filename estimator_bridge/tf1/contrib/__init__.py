@@ -11,6 +11,7 @@ from estimator_bridge.tf1.unsupported import StandIn
 
 _SUPPORTED = frozenset(
     [
+        "boosted_trees",
         "checkpoint",
         "cloud",
         "cluster_resolver",
@@ -79,10 +80,6 @@ _UNSUPPORTED = {
         "tf.distribute.MirroredStrategy(cross_device_ops=...)"
     ),
     "batching": "use tf.nondifferentiable_batch_function",
-    "boosted_trees": (
-        "its learners have no successor; tf.estimator.BoostedTreesClassifier and its family are "
-        "supplied"
-    ),
     "coder": "it became the package tensorflow-compression",
     "ffmpeg": "use the package tensorflow-io",
     "grid_rnn": "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell",

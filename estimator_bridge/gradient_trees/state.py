@@ -1,0 +1,246 @@
+"""What checkpoints keep of the trees and of their training."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from ..boosted_trees.state import add_array, set_arrays
+from ..private_tf import saver
+from . import ensemble as trees
+from .forest import Forest, flatten
+from .learner import Accumulator, Feature, Learner
+from .statistics import Sums
+
+__all__ = ["SERIALIZED", "ForestVariables", "save_learner", "weigh"]
+
+# The keys of the trees in a checkpoint.
+_ENSEMBLE = "ensemble_model:0"
+SERIALIZED = f"{_ENSEMBLE}_config"
+
+_Saveable: Any = saver.BaseSaverBuilder.SaveableObject
+_SaveSpec = saver.BaseSaverBuilder.SaveSpec
+
+
+class _Entry(NamedTuple):
+    """One value of a checkpoint."""
+
+    key: str
+    dtype: Any
+    get: Callable[[], Any]
+    set: Callable[[Any], None]
+
+
+class _LearnerSaveable(_Saveable):
+    """Saves the state of a Learner, and restores it."""
+
+    def __init__(self, entries: Sequence[_Entry]):
+        self._entries = entries
+        specs = [_SaveSpec(self._read(entry), "", entry.key, entry.dtype) for entry in entries]
+        super().__init__(specs[0].tensor, specs, _ENSEMBLE)
+
+    @staticmethod
+    def _read(entry: _Entry) -> Any:
+        return tf.numpy_function(
+            lambda: np.asarray(entry.get(), entry.dtype.as_numpy_dtype), [], entry.dtype
+        )
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Returns the operation that gives the Learner the values of a checkpoint."""
+        del restored_shapes
+
+        def restore(*values: Any) -> np.ndarray:
+            for entry, value in zip(self._entries, values):
+                entry.set(value)
+            return np.int64(0)
+
+        return tf.numpy_function(restore, restored_tensors, tf.int64)
+
+
+def save_learner(learner: Learner, scope: str, depth_name: str) -> None:
+    """Adds the state of training to the graph's checkpoints.
+
+    Args:
+      learner: the state.
+      scope: the scope of the training operation, which ends with a slash or is empty.
+      depth_name: the name of the variable with the number of layers of a tree.
+    """
+    saveable = _LearnerSaveable(_list_entries(learner, scope, depth_name))
+    tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
+
+
+def _list_entries(learner: Learner, scope: str, depth_name: str) -> list[_Entry]:
+    def set_trees(value: bytes) -> None:
+        learner.ensemble = trees.parse(value)
+
+    def set_attribute(name: str, convert: Any) -> Callable[[Any], None]:
+        return lambda value: setattr(learner, name, convert(value))
+
+    entries = [
+        # The scalar of bytes is an object: its end may be zero bytes.
+        _Entry(SERIALIZED, tf.string, lambda: _wrap(learner.serialized), set_trees),
+        _Entry(f"{_ENSEMBLE}_stamp", tf.int64, lambda: learner.stamp, set_attribute("stamp", int)),
+        _Entry(depth_name, tf.int32, lambda: learner.max_depth, set_attribute("max_depth", int)),
+        _Entry(
+            f"{scope}continue_centering",
+            tf.bool,
+            lambda: learner.centering,
+            set_attribute("centering", bool),
+        ),
+        _Entry(
+            f"{scope}num_layer_examples",
+            tf.int64,
+            lambda: learner.layer_examples,
+            set_attribute("layer_examples", int),
+        ),
+        _Entry(
+            f"{scope}num_layer_steps",
+            tf.int64,
+            lambda: learner.layer_steps,
+            set_attribute("layer_steps", int),
+        ),
+    ]
+    counts = {
+        "finalized_trees": "num_trees",
+        "attempted_trees": "attempted_trees",
+        f"{scope}num_layers": "num_layers",
+        f"{scope}active_tree": "active_tree",
+        f"{scope}active_layer": "active_layer",
+    }
+    entries += [_count_entry(learner, key, field) for key, field in counts.items()]
+    for feature in learner.features:
+        entries += _list_sums(
+            learner, f"{scope}StatsAccumulator{feature.name}:0", learner.sums[feature.name]
+        )
+        if feature.kind != "categorical":
+            entries += _list_stream(learner, feature, f"{scope}QuantileAccumulator{feature.name}/")
+    for name, accumulator in (("Bias", learner.bias), ("Steps", learner.steps)):
+        entries += _list_sums(learner, f"{scope}{name}Accumulator:0", accumulator)
+    return entries
+
+
+def _wrap(serialized: bytes) -> np.ndarray:
+    scalar = np.empty((), object)
+    scalar[()] = serialized
+    return scalar
+
+
+def _count_entry(learner: Learner, key: str, field: str) -> _Entry:
+    def set_count(value: Any) -> None:
+        learner.counts = learner.counts._replace(**{field: int(value)})
+
+    return _Entry(key, tf.int64, lambda: getattr(learner.counts, field), set_count)
+
+
+def _list_sums(learner: Learner, name: str, accumulator: Accumulator) -> list[_Entry]:
+    def set_updates(value: Any) -> None:
+        accumulator.num_updates = int(value)
+
+    def make(key: str, dtype: Any, field: str) -> _Entry:
+        def set_field(value: Any) -> None:
+            accumulator.sums = accumulator.sums._replace(**{field: np.array(value)})
+
+        return _Entry(key, dtype, lambda: getattr(accumulator.sums, field), set_field)
+
+    fields = (
+        ("_partition_ids", tf.int32),
+        ("_feature_ids", tf.int64),
+        ("_gradients", tf.float32),
+        ("hessians", tf.float32),
+    )
+    return [
+        # All accumulators have the stamp of the trees.
+        _Entry(f"{name}_stamp", tf.int64, lambda: learner.stamp, lambda value: None),
+        _Entry(f"{name}_num_updates", tf.int64, lambda: accumulator.num_updates, set_updates),
+        *(
+            make(name + ending, dtype, field)
+            for (ending, dtype), field in zip(fields, Sums._fields)
+        ),
+    ]
+
+
+def _list_stream(learner: Learner, feature: Feature, name: str) -> list[_Entry]:
+    stream = learner.streams[feature.name]
+
+    def set_attribute(attribute: str, convert: Any) -> Callable[[Any], None]:
+        return lambda value: setattr(stream, attribute, convert(value))
+
+    return [
+        _Entry(f"{name}_stamp", tf.int64, lambda: learner.stamp, lambda value: None),
+        _Entry(
+            f"{name}_state", tf.string, lambda: _wrap(stream.state), set_attribute("state", bytes)
+        ),
+        _Entry(
+            f"{name}_are_buckets_ready",
+            tf.bool,
+            lambda: stream.is_ready,
+            set_attribute("is_ready", bool),
+        ),
+        _Entry(
+            f"{name}buckets",
+            tf.float32,
+            lambda: stream.boundaries,
+            set_attribute("boundaries", np.array),
+        ),
+    ]
+
+
+class ForestVariables:
+    """The trees as variables of standard operations, for evaluation, prediction and exports.
+
+    Args:
+      logits: the number of logits.
+      config: the LearnerConfig.
+      features: the features.
+    """
+
+    key = SERIALIZED
+
+    def __init__(self, logits: int, config: Any, features: Sequence[Feature]):
+        self._logits, self._config = logits, config
+        self._sparse = [feature.first for feature in features if feature.kind == "sparse"]
+        empty = flatten([], [], logits, self._sparse)
+        with tf.name_scope("forest"):
+            self.variables = [add_array(array, name) for name, array in empty._asdict().items()]
+
+    @property
+    def forest(self) -> Forest:
+        """The trees, as tensors instead of arrays."""
+        return Forest(*(array.read_value() for array in self.variables))
+
+    def load(self, session: Any, reader: Any) -> None:
+        """Sets the variables from a checkpoint of training.
+
+        Args:
+          session: the session.
+          reader: the checkpoint's reader.
+        """
+        ensemble = trees.parse(reader.get_tensor(self.key))
+        weights = weigh(ensemble, self._config)
+        values = flatten(ensemble.trees, weights, self._logits, self._sparse)
+        set_arrays(session, self.variables, list(values))
+
+
+def weigh(ensemble: Any, config: Any) -> list[float]:
+    """Returns what each tree is multiplied by in predictions.
+
+    With an averaging_config, predictions are the mean over the ensembles of the last trees: a tree
+    counts for those ensembles in which it already was.
+
+    Args:
+      ensemble: the message of the trees.
+      config: the LearnerConfig.
+    """
+    weights = list(ensemble.tree_weights)
+    kind = config.averaging_config.WhichOneof("config")
+    if kind is None or not weights:
+        return weights
+    last = getattr(config.averaging_config, kind)
+    if kind == "average_last_percent_trees":
+        last *= len(weights)
+    last = max(1, min(int(last), len(weights)))
+    return [
+        float(np.float32(weight) * np.float32(min(last, len(weights) - number) / last))
+        for number, weight in enumerate(weights)
+    ]

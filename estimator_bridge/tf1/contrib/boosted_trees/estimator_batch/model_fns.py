@@ -1,0 +1,123 @@
+"""The model_fn of gradient boosted trees, under a head of `tf.contrib.learn` or of tf.estimator."""
+
+from typing import NamedTuple, Optional
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.gradient_trees.learner import Options
+from estimator_bridge.gradient_trees.model import GradientTrees, complete
+from estimator_bridge.tf1.contrib.learn.model_spec import ModelFnOps
+
+__all__ = ["LEAF_INDEX", "TreeArguments", "count_logits", "make_model_fn"]
+
+# The prediction with the leaf of each tree.
+LEAF_INDEX = "leaf_index"
+
+
+class TreeArguments(NamedTuple):
+    """The arguments of an Estimator that its trees need.
+
+    Attributes:
+      learner_config: the LearnerConfig.
+      examples_per_layer: after so many rows a layer is grown.
+      num_trees: the number of trees, or None.
+      feature_columns: the columns, or None.
+      weight_column_name: the feature with the weights of rows, or None.
+      logits_modifier_function: function of logits, features and mode, or None.
+      center_bias: whether the first tree starts from a bias.
+      output_leaf_index: whether the predictions have the leaf of each tree.
+      override_global_step_value: the global step after the last tree, or None.
+      num_quantiles: how many buckets a number has.
+      is_core: whether the Estimator is one of tf.estimator.
+    """
+
+    learner_config: object
+    examples_per_layer: int
+    num_trees: Optional[int]
+    feature_columns: object
+    weight_column_name: Optional[str]
+    logits_modifier_function: object
+    center_bias: bool
+    output_leaf_index: bool
+    override_global_step_value: Optional[int]
+    num_quantiles: int
+    is_core: bool = False
+
+
+def count_logits(head):
+    """Returns the number of logits of a head of tf.contrib.learn or of tf.estimator.
+
+    Args:
+      head: the head.
+    """
+    return getattr(head, "logits_dimension", None) or head.dimension
+
+
+def make_model_fn(head, arguments):
+    """Returns the model_fn of trees.
+
+    Args:
+      head: a head of tf.contrib.learn or of tf.estimator.
+      arguments: the arguments of the Estimator, as TreeArguments.
+    """
+
+    def model_fn(features, labels, mode, config):
+        _check_one_process(config)
+        logits = count_logits(head)
+        options = Options(
+            complete(arguments.learner_config, logits),
+            arguments.examples_per_layer,
+            arguments.center_bias,
+            arguments.num_quantiles,
+            logits,
+        )
+        if mode == tf.estimator.ModeKeys.TRAIN and arguments.center_bias and logits > 1:
+            raise ValueError("Center bias should be False for multiclass.")
+        given = features
+        if not arguments.feature_columns:
+            given = {k: v for k, v in features.items() if k != arguments.weight_column_name}
+        trees = GradientTrees(given, arguments.feature_columns, options, mode, arguments.num_trees)
+        modify = arguments.logits_modifier_function
+        changed = modify(trees.logits, features, mode) if modify else trees.logits
+        spec = _apply_head(head, features, mode, changed, labels, trees)
+        if mode == tf.estimator.ModeKeys.TRAIN:
+            return _replace(spec, training_hooks=[*(spec.training_hooks or ()), *trees.hooks])
+        # In 1.14 it is in the predictions of the Core... Estimators only.
+        if (
+            arguments.output_leaf_index
+            and arguments.is_core
+            and mode == tf.estimator.ModeKeys.PREDICT
+        ):
+            predictions = {**spec.predictions, LEAF_INDEX: trees.leaves}
+            spec = _replace(spec, predictions=predictions)
+        tf.train.get_or_create_global_step()
+        return _replace(spec, scaffold=tf.train.Scaffold(saver=trees.build_saver()))
+
+    return model_fn
+
+
+def _check_one_process(config):
+    if config.num_worker_replicas > 1 or config.num_ps_replicas > 0:
+        raise ValueError(
+            "tf.contrib.boosted_trees: one process trains the trees, not a cluster; use "
+            "tf.estimator.BoostedTreesClassifier or its relatives in a cluster"
+        )
+
+
+def _apply_head(head, features, mode, logits, labels, trees):
+    def step(loss):
+        with tf.control_dependencies([trees.train(loss)]):
+            return tf.assign_add(tf.train.get_global_step(), 1).op
+
+    if hasattr(head, "create_model_fn_ops"):
+        return head.create_model_fn_ops(features, mode, logits, labels, step)
+    return head.create_estimator_spec(
+        features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
+    )
+
+
+def _replace(spec, **fields):
+    if isinstance(spec, ModelFnOps):
+        # Its own _replace would call the constructor's checks with all fields by position.
+        return ModelFnOps(**{**spec._asdict(), **fields})
+    return spec._replace(**fields)

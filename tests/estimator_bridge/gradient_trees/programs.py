@@ -1,0 +1,244 @@
+"""Programs with tf.contrib.boosted_trees, which run on TensorFlow 1.14 and under `--tf1`.
+
+python programs.py FOLDER [CASE ...]      (on TensorFlow 1.14.0: writes the stored values anew)
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROWS = 300
+BATCH = 100
+ROWS_OF_LAYER = 200
+# In the middle of a layer of the first tree, and after all batches.
+MIDDLE = 9
+STEPS = 60
+COLORS = ["red", "green", "blue"]
+CONFIG = {"learning_rate_tuner": {"fixed": {"learning_rate": 0.3}}}
+
+# Case -> kind of Estimator, label, LearnerConfig, arguments. Cases with True keep a checkpoint.
+CASES = {
+    "mixed": ("Classifier", "two", {"regularization": {"l2": 0.01}}, {}, True),
+    "full": (
+        "Classifier",
+        "three",
+        {"num_classes": 3, "multi_class_strategy": "FULL_HESSIAN", "regularization": {"l2": 0.01}},
+        {"n_classes": 3},
+        True,
+    ),
+    "per_class": (
+        "Classifier",
+        "three",
+        {
+            "num_classes": 3,
+            "multi_class_strategy": "TREE_PER_CLASS",
+            "regularization": {"l2": 0.01},
+        },
+        {"n_classes": 3, "num_trees": 4},
+        False,
+    ),
+    "diagonal": (
+        "Classifier",
+        "three",
+        {
+            "num_classes": 3,
+            "multi_class_strategy": "DIAGONAL_HESSIAN",
+            "regularization": {"l2": 0.01},
+        },
+        {"n_classes": 3},
+        False,
+    ),
+    "pair": (
+        "Regressor",
+        "pair",
+        {"regularization": {"l2": 0.1}},
+        {"label_dimension": 2},
+        False,
+    ),
+    "columns": (
+        "Regressor",
+        "number",
+        {"regularization": {"l1": 0.01, "l2": 0.1, "tree_complexity": 0.02}},
+        {"center_bias": True, "weight_column_name": "weight", "examples_per_layer": ROWS},
+        False,
+    ),
+    "whole": (
+        "Classifier",
+        "two",
+        {
+            "growing_mode": "WHOLE_TREE",
+            "pruning_mode": "PRE_PRUNE",
+            "regularization": {"l2": 0.01, "tree_complexity": 0.01},
+            "constraints": {"min_node_weight": 0.02},
+        },
+        {"center_bias": True, "examples_per_layer": ROWS},
+        False,
+    ),
+    "averaged": (
+        "Regressor",
+        "number",
+        {
+            "averaging_config": {"average_last_n_trees": 2},
+            "constraints": {"max_number_of_unique_feature_columns": 2},
+        },
+        {"output_leaf_index": True},
+        False,
+    ),
+}
+
+
+def read_data():
+    """Returns features, and labels by name."""
+    random = np.random.RandomState(4)
+    numbers = random.randn(ROWS, 3).astype(np.float32)
+    color = random.randint(0, 3, ROWS)
+    target = numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + (color == 2)
+    target = (target + 0.3 * random.randn(ROWS)).astype(np.float32)
+    weight = random.uniform(0.5, 2, ROWS).astype(np.float32)
+    features = {"numbers": numbers, "color": color.astype(np.int64), "weight": weight}
+    labels = {
+        "two": (target > 0.3).astype(np.int32)[:, None],
+        "three": np.digitize(target, [-0.3, 0.8]).astype(np.int32)[:, None],
+        "number": target[:, None],
+        "pair": np.stack([target, numbers[:, 0]], axis=1),
+    }
+    return features, labels
+
+
+def build_columns(tf):
+    """Returns columns that are not sorted by their names."""
+    layers = tf.contrib.layers
+    return [
+        layers.sparse_column_with_keys("color", COLORS),
+        layers.real_valued_column("z"),
+        layers.real_valued_column("numbers", dimension=3),
+    ]
+
+
+def make_input_fn(tf, case, repeat=True, start=0):
+    """Returns the input function of a case, from a batch on."""
+    features, labels = read_data()
+    label = labels[CASES[case][1]]
+    rows = np.roll(np.arange(ROWS), -(start * BATCH) % ROWS)
+
+    def input_fn():
+        tensors = {name: values[rows] for name, values in features.items()}
+        data = tf.data.Dataset.from_tensor_slices((tensors, label[rows])).batch(BATCH)
+        data = data.repeat() if repeat else data
+        given, target = tf.compat.v1.data.make_one_shot_iterator(data).get_next()
+        return build_features(tf, case, given), target
+
+    return input_fn
+
+
+def build_features(tf, case, given):
+    """Returns the features of a case: dense, sparse and categorical tensors, or for columns."""
+    numbers, color = given["numbers"], given["color"]
+    if case == "columns":
+        return {
+            "numbers": numbers,
+            "z": numbers[:, :1] * 2,
+            "color": tf.gather(tf.constant(COLORS), color)[:, None],
+            "weight": given["weight"][:, None],
+        }
+    size = tf.shape(numbers, out_type=tf.int64)[0]
+    places = tf.where(numbers[:, :2] > -0.5)
+    positions = tf.stack([tf.range(size), tf.zeros([size], tf.int64)], axis=1)
+    sparse = tf.SparseTensor(places, tf.gather_nd(numbers, places), tf.stack([size, 2]))
+    # The rows of a batch are not known, but the second dimension is.
+    sparse.indices.set_shape([None, 2])
+    features = {
+        "b": numbers[:, 1:2],
+        "c": numbers[:, 2:],
+        "sparse": sparse,
+        "color": tf.SparseTensor(positions, color, tf.stack([size, 1])),
+    }
+    if case == "full":
+        # Without rows that lack a value, both directions gain the same, and rounding decides.
+        del features["sparse"]
+    return features
+
+
+def fill(message, values):
+    """Sets the fields of a message from a dict; enumerations by name."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            fill(getattr(message, name), value)
+        else:
+            setattr(message, name, getattr(message, value) if isinstance(value, str) else value)
+    return message
+
+
+def build(tf, case, folder):
+    """Returns the Estimator of a case."""
+    from tensorflow.contrib.boosted_trees.estimator_batch import estimator
+    from tensorflow.contrib.boosted_trees.proto import learner_pb2
+
+    kind, _, options, arguments, _ = CASES[case]
+    config = fill(learner_pb2.LearnerConfig(num_classes=2), CONFIG)
+    config.constraints.max_tree_depth = 3
+    fill(config, options)
+    arguments = {
+        "examples_per_layer": ROWS_OF_LAYER,
+        "num_trees": 2,
+        "center_bias": False,
+        "num_quantiles": 20,
+        "feature_columns": build_columns(tf) if case == "columns" else None,
+        "model_dir": str(folder),
+        **arguments,
+    }
+    make = getattr(estimator, f"GradientBoostedDecisionTree{kind}")
+    return make(config, **arguments)
+
+
+def examine(tf, case, model):
+    """Returns what the test compares, as JSON can hold it."""
+    rows = make_input_fn(tf, case, repeat=False)
+    metrics = model.evaluate(input_fn=rows, steps=ROWS // BATCH)
+    reader = tf.train.load_checkpoint(model.model_dir)
+    shapes = reader.get_variable_to_shape_map()
+    found = list(tf.contrib.learn.Estimator.predict(model, input_fn=rows))
+    names = [name for name in ("logits", "scores", "leaf_index") if name in found[0]]
+    return {
+        "ensemble": reader.get_tensor("ensemble_model:0_config").hex(),
+        "global_step": int(reader.get_tensor("global_step")),
+        "shapes": {name: list(shape) for name, shape in sorted(shapes.items())},
+        "boundaries": {
+            name: reader.get_tensor(name).tolist() for name in shapes if name.endswith("/buckets")
+        },
+        "predictions": {name: [np.ravel(row[name]).tolist() for row in found] for name in names},
+        "metrics": {name: float(value) for name, value in metrics.items()},
+    }
+
+
+def main(folder, cases):
+    import tensorflow as tf
+
+    tf.logging.set_verbosity("ERROR")
+    for case in cases or CASES:
+        path = Path(folder) / case
+        shutil.rmtree(str(path), ignore_errors=True)
+        if CASES[case][-1]:
+            build(tf, case, path).fit(input_fn=make_input_fn(tf, case), max_steps=MIDDLE)
+            for file in path.iterdir():
+                if not file.name.startswith(("checkpoint", f"model.ckpt-{MIDDLE}.")):
+                    file.unlink()
+            (path / f"model.ckpt-{MIDDLE}.meta").unlink()
+        trained = path.with_name(case + "_trained")
+        shutil.rmtree(str(trained), ignore_errors=True)
+        start = 0
+        if path.exists():
+            shutil.copytree(str(path), str(trained))
+            start = MIDDLE
+        model = build(tf, case, trained)
+        model.fit(input_fn=make_input_fn(tf, case, start=start), max_steps=STEPS)
+        values = json.dumps(examine(tf, case, model))
+        (Path(folder) / f"{case}.json").write_text(values, encoding="utf-8")
+        shutil.rmtree(str(trained))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
