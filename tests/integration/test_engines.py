@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,52 @@ def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_p
     ]
     assert all(report.pop("evaluations") for report in found)
     assert found[0] == found[1] and found[0]["rows"] == 900
+
+
+# Runs a module for which files above 1 MiB are large.
+_SMALL = """
+import runpy, sys
+from trainer.passes import planning
+planning.TASK_BYTES = 1 << 20
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+def test_a_large_file_is_divided(engine, make, trained, tmp_path, run):
+    (tmp_path / "small.py").write_text(_SMALL)
+    (tmp_path / "data").mkdir()
+    rows = [{**row, "note": f'"{n}"\r\n\n, {"long " * 9}'} for n, row in enumerate(make.rows(100))]
+    make.csv(tmp_path / "data" / "large.csv", rows * 300)
+    assert (tmp_path / "data" / "large.csv").stat().st_size > 3 << 20
+    infer = ["trainer.schema", "infer", "--data=data", "--label=bought"]
+    here, there = run(*infer), run("small", *infer, *engine)
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout
+    shares = re.search(r"reading the data: (\d+) task", there.stderr)
+    assert int(shares[1]) >= 3 and "dividing large files" in there.stderr
+    argv = ["trainer.predict", f"--export={trained('wide_deep', 'bought').export}", "--data=data"]
+    assert run(*argv, "--output=here").returncode == 0
+    there = run("small", *argv, "--output=there", *engine)
+    assert there.returncode == 0, there.stderr
+    header, *whole = (tmp_path / "here" / "large.csv").read_bytes().splitlines()
+    shards = sorted((tmp_path / "there").glob("large-*.csv"))
+    assert len(shards) == int(shares[1]) and (tmp_path / "there" / "_SUCCESS").is_file()
+    found = [path.read_bytes().splitlines() for path in shards]
+    assert {lines[0] for lines in found} == {header}
+    assert len(whole) == 30_000 and [row for lines in found for row in lines[1:]] == whole
+
+
+@pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is missing")
+def test_a_pipeline_completes_its_output_alone(data, trained, tmp_path, run):
+    export = trained("wide_deep", "bought").export
+    # As the launcher of a template does; this runner runs the pipeline at once.
+    argv = [f"--export={export}", f"--data={data}", "--output=there", "--runner=DirectRunner"]
+    done = run("trainer.engines.launched", *argv, "--template_location=template")
+    assert done.returncode == 0, done.stderr
+    assert "3 file(s): the pipeline is in --template_location" in done.stderr
+    assert (tmp_path / "there" / "_SUCCESS").is_file()
+    assert len((tmp_path / "there" / "part-2.csv").read_text().splitlines()) == 301
 
 
 def test_a_job_trains_on_encoded_rows_as_on_its_own(engine, data, make, tmp_path, run):

@@ -6,8 +6,9 @@ import gzip
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any
 
+from trainer import storage
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
 
@@ -66,9 +67,8 @@ def _find_utf16(block: bytes) -> str:
 
 
 def _read_blocks(file: DataFile) -> Any:
-    opener: Callable[..., Any] = gzip.open if file.gzipped else open
     try:
-        with opener(file.local_path, "rb") as stream:
+        with _open(file) as stream:
             for _ in range(ENCODING_BYTES // BLOCK_BYTES):
                 block = stream.read(BLOCK_BYTES)
                 if not block:
@@ -76,6 +76,14 @@ def _read_blocks(file: DataFile) -> Any:
                 yield block
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{file.path}: cannot be read: {error}; write the file again") from error
+
+
+def _open(file: DataFile) -> Any:
+    if file.gzipped:
+        return gzip.open(file.local_path)
+    # Of a large file in a bucket, only what is examined is fetched.
+    is_large = file.find_size() > ENCODING_BYTES
+    return storage.open_data(file.path if is_large else file.local_path)
 
 
 def detect_delimiter(file: DataFile, encoding: str, known: Sequence[str]) -> str:

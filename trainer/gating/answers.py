@@ -176,6 +176,7 @@ def answer(
     with ServingSession(export) as session:
         asker = Asker(session, question.description.schema)
         places, is_local = question.open_places(), engine.name == LOCALLY.name
+        files = divide_files(files, describe_dialect(question.data), engine)
         chunks = question.read(files, places, Console(quiet=not is_local))
         first = next(chunks, None)
         if first is None:
@@ -185,8 +186,7 @@ def answer(
             scored = question.ask(asker, itertools.chain([first], chunks), places)
         else:
             chunks.close()
-            shares = divide_files(files, describe_dialect(question.data), engine)
-            tasks = group_files(shares)
+            tasks = group_files(files)
             scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
     return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
 
