@@ -142,7 +142,7 @@ class CheckpointMeter:
         predictions = slices.Predictions(
             np.concatenate(labels), scores, np.concatenate(weights) if weights else None
         )
-        return ScoredRows(predictions, grouper)
+        return ScoredRows(predictions, grouper, self._source.dropped)
 
     def predict_inputs(
         self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress

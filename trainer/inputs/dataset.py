@@ -68,6 +68,7 @@ class RowSource:
     Attributes:
         files, data, defaults, num_rows: as given.
         shard: (index, count), as in the options.
+        dropped: the bad rows of the last reading, which data.max_bad_rows allows; None: none is.
         file_history: records which files the rows of the last batches were read from.
     """
 
@@ -94,6 +95,7 @@ class RowSource:
         self.defaults = defaults
         self.shard = options.shard
         self.num_rows = num_rows
+        self.dropped: Optional[BadRows] = None
         self._error: Optional[UserError] = None
         self.file_history = FileHistory([file.path for file in self.files])
         self._epochs = Epochs(
@@ -148,7 +150,7 @@ class RowSource:
             checked = [name for name in self._names if name in self._checked]
             details = details._replace(unchecked=[*details.unchecked, *self._names])
         elif self.data.max_bad_rows:
-            bad_rows = BadRows(self.data.max_bad_rows)
+            bad_rows = self.dropped = BadRows(self.data.max_bad_rows)
         for index in order if order is not None else range(len(self.files)):
             for batch in read_batches(
                 self.files[index], self._schema, checked, self.data, bad_rows, details

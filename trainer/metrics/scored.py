@@ -6,6 +6,7 @@ from typing import Any, Generic, Optional, Protocol, TypeVar
 
 import numpy as np
 
+from trainer.inputs.bad_rows import BadRows
 from trainer.metrics.slices import Predictions
 
 
@@ -25,10 +26,12 @@ class ScoredRows(Generic[Sorter]):
     Attributes:
         predictions: labels, scores and weights.
         places: where each row belongs.
+        dropped: the rows that were left out; None: no row may be.
     """
 
     predictions: Predictions
     places: Sorter
+    dropped: Optional[BadRows] = None
 
 
 def join_scored(parts: Iterable[ScoredRows[Sorter]]) -> ScoredRows[Sorter]:
@@ -36,10 +39,20 @@ def join_scored(parts: Iterable[ScoredRows[Sorter]]) -> ScoredRows[Sorter]:
 
     Args:
         parts: at least one; must not be used afterwards.
+
+    Raises:
+        UserError: more rows were left out than may be.
     """
     labels, scores, weights = [], [], []
     places: Optional[Sorter] = None
+    dropped: Optional[BadRows] = None
     for part in parts:
+        if dropped is None:
+            dropped = part.dropped
+        elif part.dropped is not None:
+            dropped.merge(part.dropped)
+            # Each part has fewer than may be.
+            dropped.drop(0)
         labels.append(part.predictions.labels)
         scores.append(part.predictions.scores)
         if part.predictions.weights is not None:
@@ -54,4 +67,4 @@ def join_scored(parts: Iterable[ScoredRows[Sorter]]) -> ScoredRows[Sorter]:
         np.concatenate(scores),
         np.concatenate(weights) if weights else None,
     )
-    return ScoredRows(joined, places)
+    return ScoredRows(joined, places, dropped)
