@@ -4,7 +4,9 @@
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -120,12 +122,33 @@ class ServingSession:
             f"(there are {', '.join(sorted(self.signatures))})"
         )
 
-    def run(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def find_width(self, tensor: str) -> Optional[int]:
+        """Returns the number of columns of a matrix in the graph; None if there is none.
+
+        Args:
+            tensor: its name.
+        """
+        try:
+            shape = self._session.graph.get_tensor_by_name(tensor).shape
+        except KeyError:
+            return None
+        return shape[1] if shape.rank == 2 else None
+
+    def run(
+        self,
+        name: str,
+        inputs: dict[str, np.ndarray],
+        tensors: Mapping[str, np.ndarray] = MappingProxyType({}),
+        outputs: Optional[Sequence[str]] = None,
+    ) -> dict[str, np.ndarray]:
         """Runs one signature.
 
         Args:
             name: of the signature.
             inputs: name → array [rows]; strings are objects, str or bytes.
+            tensors: name of another tensor of the graph → its value. Inputs from which only these
+                are computed may be left out.
+            outputs: those that are computed; None: all.
 
         Returns:
             Output name → array [rows, ...]; strings are bytes.
@@ -135,8 +158,12 @@ class ServingSession:
         """
         signature = self.signatures[name]
         feeds = {signature.feeds[each]: values for each, values in inputs.items()}
-        outputs: dict[str, np.ndarray] = self._session.run(signature.fetches, feeds)
-        return outputs
+        feeds.update(tensors)
+        wanted = signature.fetches
+        if outputs is not None:
+            wanted = {each: wanted[each] for each in outputs}
+        found: dict[str, np.ndarray] = self._session.run(wanted, feeds)
+        return found
 
     def close(self) -> None:
         """Frees the memory. Afterwards the session cannot be run."""

@@ -19,6 +19,8 @@ from trainer.features.columns import (
 from trainer.schema import Column, Cross, Schema, Statistics
 
 IDS, NUMBERS = "ids", "numbers"
+# Start of the names of the tensors of encoded rows in the graph of an export.
+ENCODED = "encoded_rows/"
 # The id of a row without a value.
 NO_VALUE = -1
 # A value of a growing column is encoded as its hashes modulo these two numbers, in two fields.

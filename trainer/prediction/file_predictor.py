@@ -1,7 +1,9 @@
 """Predicts the rows of data files with an export, as Arrow tables."""
 
+import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Optional
 
 import numpy as np
@@ -18,6 +20,7 @@ from trainer.inputs.raw_batches import ReadDetails, ReadRequest, cast_batch
 from trainer.inputs.shuffle import Chunk
 from trainer.inputs.tables import Batch
 from trainer.prediction.description import check_copied, describe_export
+from trainer.prediction.encoded import EncodedInputs, open_encoded
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.rejected import RejectedRows
 from trainer.schema import resolve_defaults
@@ -26,6 +29,8 @@ from trainer.schema.made_up import make_up_value
 # Number of rows that are predicted at once. On two cores, the throughput with 2k to 32k rows is
 # within a few per cent of its maximum.
 BATCH_ROWS = 8_192
+# Number of rows for which the predictions of encoded rows are compared with those of raw rows.
+CHECKED_ROWS = 1_024
 # Outputs that are equal in all rows and known from the schema. They are omitted.
 CONSTANT_OUTPUTS = ("all_class_ids", "all_classes")
 # Outputs that come first, in this order.
@@ -81,6 +86,9 @@ class FilePredictor:
                 f"export {predictor.path}: input {strange[0]!r} is not a column of its schema; "
                 "predict with --row"
             )
+        # How rows are encoded outside of the graph; None: they are not, or not yet.
+        self._encoded: Optional[EncodedInputs] = None
+        self._is_checked = False
         known = predictor.signatures[self._signature].outputs
         self.outputs = self._choose_outputs(outputs, known)
 
@@ -131,10 +139,42 @@ class FilePredictor:
             UserError: the file does not fit the schema, or the export fails on a row.
         """
         source = self.open_source(file, rejected)
-        for chunk in source.read():
+        for chunk, words in source.read_split():
+            self._check_encoded(chunk, words)
+            encoded = (
+                {} if self._encoded is None else self._encoded.encode(self._fill_all(chunk), words)
+            )
+            # With encoded rows, only the key is an input.
+            kept = (
+                [*words] if self._encoded is None else [n for n in words if self._is_text_needed(n)]
+            )
+            columns = {**chunk, **{name: words[name][chunk[name]] for name in kept}}
             for start in range(0, len(chunk[source.names[0]]), BATCH_ROWS):
-                part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
-                yield self.predict_chunk(part)
+                rows = slice(start, start + BATCH_ROWS)
+                part = {name: array[rows] for name, array in columns.items()}
+                yield self.predict_chunk(part, {name: each[rows] for name, each in encoded.items()})
+
+    def _is_text_needed(self, name: str) -> bool:
+        return name == self._schema.key or name in self._copied
+
+    def _fill_all(self, chunk: Chunk) -> Chunk:
+        return {name: self._fill(name, array) for name, array in chunk.items()}
+
+    def _check_encoded(self, chunk: Chunk, words: Mapping[str, np.ndarray]) -> None:
+        """Encodes rows from the first large chunk on, if that gives the same predictions."""
+        if self._is_checked or len(chunk[self.inputs[0]]) < BATCH_ROWS:
+            return
+        self._is_checked = True
+        encoded = open_encoded(self._predictor, self.description)
+        if encoded is None:
+            return
+        some = {name: array[:CHECKED_ROWS] for name, array in chunk.items()}
+        raw = {**some, **{name: array[some[name]] for name, array in words.items()}}
+        wanted = self.predict_chunk(raw)
+        # A user's receiver may compute outputs from raw values.
+        with contextlib.suppress(UserError):
+            if self.predict_chunk(raw, encoded.encode(self._fill_all(some), words)).equals(wanted):
+                self._encoded = encoded
 
     def open_source(self, file: DataFile, rejected: Optional[RejectedRows] = None) -> RowSource:
         """Returns the rows of a file with the columns that are needed.
@@ -156,25 +196,37 @@ class FilePredictor:
         is_exact, is_label = name in self._exact, name in self._schema.label_columns
         return name not in self.inputs and not is_exact and not is_label
 
-    def predict_chunk(self, chunk: Chunk) -> pa.RecordBatch:
+    def predict_chunk(
+        self, chunk: Chunk, encoded: Mapping[str, np.ndarray] = MappingProxyType({})
+    ) -> pa.RecordBatch:
         """Returns the predictions for some rows.
 
         Args:
             chunk: column → values [rows], with defaults for missing values.
+            encoded: the same rows, as EncodedInputs.encode returns them; empty: the export encodes
+                them.
 
         Raises:
             UserError: the export fails on a row.
         """
         from estimator_bridge import tf
 
+        key = self._schema.key
+        # The graph joins its inputs, so it cannot have the key alone.
+        names = [name for name in self.inputs if not encoded or name == key]
         inputs = {
             name: self._fill(name, chunk[name]).astype(
                 self._dtypes[name].as_numpy_dtype, copy=False
             )
-            for name in self.inputs
+            for name in names
         }
+        fetched = [name for name in self.outputs if not encoded or name != key]
         try:
-            outputs = self._predictor.run(self._signature, inputs)
+            outputs = self._predictor.run(
+                self._signature, {} if encoded else inputs, encoded, fetched
+            )
+            if encoded:
+                outputs.update(inputs)
         except tf.errors.OpError as error:
             detail = HIDDEN_DETAIL if hides(self._schema) else describe_error(error)
             raise UserError(
@@ -190,7 +242,6 @@ class FilePredictor:
                     f"{list(array.shape)} for {rows} rows; leave it out with --outputs"
                 )
             columns[name] = _to_arrow(array.reshape(rows, -1))
-        key = self._schema.key
         first = {name: columns.pop(name) for name in [key] if name in columns}
         copied = {
             name: pa.array(chunk[name], from_pandas=True)
@@ -202,10 +253,9 @@ class FilePredictor:
 
     def _fill(self, name: str, values: np.ndarray) -> np.ndarray:
         """Returns an input [rows] with the default for NaN, as which a copied number is read."""
-        default = self._defaults[name]
-        if name not in self._exact or default is None:
+        if name not in self._exact or self._defaults[name] is None:
             return values
-        return np.where(np.isnan(values), default, values)
+        return np.where(np.isnan(values), self._defaults[name], values)
 
 
 def _to_arrow(array: np.ndarray) -> pa.Array:

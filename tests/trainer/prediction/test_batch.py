@@ -19,7 +19,8 @@ from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import find_files
 from trainer.prediction import command as predict
-from trainer.prediction import file_predictor, shards, writers
+from trainer.prediction import encoded, file_predictor, shards, writers
+from trainer.prediction.description import describe_export
 from trainer.prediction.rows import check_rows
 from trainer.schema import Schema
 
@@ -271,6 +272,57 @@ def test_several_processes_share_the_files(make, finished, tmp_path, monkeypatch
     for part, more in (("2/2", []), ("1", []), ("0/2", [f"--output={tmp_path / 'one.csv'}"])):
         assert _run(*argv[:-1], *(more or argv[-1:]), f"--part={part}") == 2
         assert f"--part={part}: " in capsys.readouterr().err
+
+
+class TestEncodedRows:
+    """Large files are encoded outside of the export's graph."""
+
+    @pytest.fixture
+    def data(self, make, tmp_path, monkeypatch):
+        monkeypatch.setattr(file_predictor, "BATCH_ROWS", 64)
+        return find_files([make.csv(tmp_path / "rows.csv", make.rows(300, seed=9))], "csv", "data")
+
+    @staticmethod
+    def _predict(export, files, **options):
+        made = file_predictor.FilePredictor(
+            predict.Predictor(export), DataConfig(), ["age", "city"], **options
+        )
+        batches = [batch for file in files for batch in made.predict(file)]
+        return made, pa.Table.from_batches(batches)
+
+    def test_the_predictions_are_equal_bit_by_bit(self, finished, data, monkeypatch):
+        made, found = self._predict(finished.export, data)
+        assert made._encoded is not None
+        monkeypatch.setattr(file_predictor, "open_encoded", lambda *_: None)
+        made, wanted = self._predict(finished.export, data)
+        assert made._encoded is None
+        assert found.equals(wanted) and found.num_rows == 300
+
+    def test_other_statistics_are_noticed(self, finished, data, monkeypatch):
+        _, wanted = self._predict(finished.export, data)
+
+        def open_other(predictor, description):
+            columns = dict(description.statistics.columns)
+            columns["age"] = columns["age"].model_copy(update={"mean": 0.0})
+            statistics = description.statistics._replace(columns=columns)
+            return encoded.open_encoded(predictor, description._replace(statistics=statistics))
+
+        monkeypatch.setattr(file_predictor, "open_encoded", open_other)
+        made, found = self._predict(finished.export, data)
+        assert made._encoded is None and found.equals(wanted)
+
+    def test_small_tables_and_other_graphs_are_left_to_the_export(
+        self, finished, data, monkeypatch
+    ):
+        class Other:
+            @staticmethod
+            def find_width(tensor):
+                return None
+
+        assert encoded.open_encoded(Other(), describe_export(finished.export)) is None
+        monkeypatch.setattr(file_predictor, "BATCH_ROWS", 301)
+        made, found = self._predict(finished.export, data)
+        assert made._encoded is None and found.num_rows == 300
 
 
 class TestProcesses:

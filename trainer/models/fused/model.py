@@ -12,7 +12,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.features import encoding as encoding_lib
 from trainer.features.columns import FeatureColumns
-from trainer.features.encoding import IDS, build_encoding
+from trainer.features.encoding import ENCODED, IDS, build_encoding
 from trainer.features.parts import derive_features
 from trainer.models.fused.growing import find_held
 from trainer.models.fused.layout import build_layout, unsupported_column
@@ -107,7 +107,11 @@ def build_predictor(canned: Any, head: Any, model: FusedModel) -> Any:
                     "one value per row of each feature; use hash_buckets"
                 )
             return canned.model_fn(features, labels, mode, config)
-        return _build_spec(model, head, features, encoding.encode(features), mode)
+        encoded = {
+            name: tf.identity(tensor, ENCODED + name)
+            for name, tensor in encoding.encode(features).items()
+        }
+        return _build_spec(model, head, features, encoded, mode)
 
     return estimator.Estimator(
         model_fn=model_fn, config=canned.config, warm_start_from=canned._warm_start_settings
