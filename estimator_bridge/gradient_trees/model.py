@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from ..boosted_trees.heads import differentiate
 from ..boosted_trees.state import ForestSaver
-from .features import read
+from .features import Batch, read
 from .forest import Rows
 from .learner import Learner, Options
 from .messages import LearnerConfig
@@ -81,14 +81,14 @@ class GradientTrees:
         num_trees: Optional[int],
         last_step: Optional[int] = None,
     ):
-        self._options = options
+        self._options, self._feature_columns = options, feature_columns
         with tf.name_scope("gbdt"):
             self._batch = read(features, feature_columns)
             self.hooks: list[Any] = []
             self.leaves = self.forest = None
             if mode == tf.estimator.ModeKeys.TRAIN:
                 self._learner = Learner(options, self._batch.features)
-                self._look_up()
+                self.logits, self._nodes, self._state = self._look_up(self._batch)
                 if num_trees is not None:
                     target = num_trees + options.center_bias
                     self.hooks.append(_StopHook(self._learner, target, last_step))
@@ -105,7 +105,22 @@ class GradientTrees:
         """Returns what restores checkpoints of training, after all variables were made."""
         return ForestSaver(self.forest)
 
-    def _look_up(self) -> None:
+    def apply(self, features: Any) -> Any:
+        """Returns the logits of other rows: float32 [batch, logits].
+
+        Args:
+          features: a dict with the features of those that the trees were built with.
+        """
+        with tf.name_scope("gbdt"):
+            batch = read(features, self._feature_columns)
+            if self.forest is None:
+                return self._look_up(batch)[0]
+            arrays = self.forest.forest
+            return sum_leaves(arrays, find_leaves(arrays, batch))
+
+    def _look_up(self, batch: Batch) -> tuple[Any, Any, Any]:
+        """Returns logits, nodes, and what the summaries show."""
+
         def look_up(numbers: np.ndarray, categories: np.ndarray) -> Any:
             learner = self._learner
             found = learner.look_up(Rows(numbers, categories))
@@ -117,26 +132,25 @@ class GradientTrees:
             )
             return found.logits, found.node_ids, np.array(state, np.int64)
 
-        self.logits, self._nodes, self._state = tf.numpy_function(
-            look_up,
-            [self._batch.numbers, self._batch.categories],
-            [tf.float32, tf.int32, tf.int64],
+        logits, nodes, state = tf.numpy_function(
+            look_up, [batch.numbers, batch.categories], [tf.float32, tf.int32, tf.int64]
         )
-        self.logits.set_shape([None, self._options.logits])
-        self._nodes.set_shape([None])
-        self._state.set_shape([4])
+        logits.set_shape([None, self._options.logits])
+        nodes.set_shape([None])
+        state.set_shape([4])
+        return logits, nodes, state
 
-    def train(self, loss: Any, depth_name: str = "Variable") -> Any:
+    def train(self, loss: Any, twin: str = "") -> Any:
         """Returns the operation of a training step, without that of the global step.
 
         The names of the state in checkpoints begin with the current scope.
 
         Args:
           loss: the loss of the batch.
-          depth_name: the name of the variable with the number of layers of a tree.
+          twin: the scope of the second trees that TensorFlow made and did not train, or nothing.
         """
         scope = tf.compat.v1.get_default_graph().get_name_scope()
-        save_learner(self._learner, f"{scope}/" if scope else "", depth_name)
+        save_learner(self._learner, f"{scope}/" if scope else "", twin)
         names = ["layer_stats/num_examples", "layer_stats/num_steps"]
         names += ["ensemble_stats/active_tree", "ensemble_stats/active_layer"]
         for name, value in zip(names, tf.unstack(self._state)):

@@ -58,19 +58,31 @@ class _LearnerSaveable(_Saveable):
         return tf.numpy_function(restore, restored_tensors, tf.int64)
 
 
-def save_learner(learner: Learner, scope: str, depth_name: str) -> None:
+def save_learner(learner: Learner, scope: str, twin: str) -> None:
     """Adds the state of training to the graph's checkpoints.
 
     Args:
       learner: the state.
       scope: the scope of the training operation, which ends with a slash or is empty.
-      depth_name: the name of the variable with the number of layers of a tree.
+      twin: the scope of variables that are never changed, which ends with a slash, or nothing.
     """
-    saveable = _LearnerSaveable(_list_entries(learner, scope, depth_name))
+    entries = _list_entries(learner, scope)
+    if twin:
+        entries += _list_twin(learner, twin)
+    saveable = _LearnerSaveable(entries)
     tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
 
 
-def _list_entries(learner: Learner, scope: str, depth_name: str) -> list[_Entry]:
+def _list_twin(learner: Learner, scope: str) -> list[_Entry]:
+    """Returns the values of trees that TensorFlow made beside those that it trained."""
+    return [
+        _Entry(f"{scope}Variable", tf.int32, lambda: learner.max_depth, lambda value: None),
+        _Entry(f"{scope}attempted_trees", tf.int64, lambda: 0, lambda value: None),
+        _Entry(f"{scope}finalized_trees", tf.int64, lambda: 0, lambda value: None),
+    ]
+
+
+def _list_entries(learner: Learner, scope: str) -> list[_Entry]:
     def set_trees(value: bytes) -> None:
         learner.ensemble = trees.parse(value)
 
@@ -81,7 +93,7 @@ def _list_entries(learner: Learner, scope: str, depth_name: str) -> list[_Entry]
         # The scalar of bytes is an object: its end may be zero bytes.
         _Entry(SERIALIZED, tf.string, lambda: _wrap(learner.serialized), set_trees),
         _Entry(f"{_ENSEMBLE}_stamp", tf.int64, lambda: learner.stamp, set_attribute("stamp", int)),
-        _Entry(depth_name, tf.int32, lambda: learner.max_depth, set_attribute("max_depth", int)),
+        _Entry("Variable", tf.int32, lambda: learner.max_depth, set_attribute("max_depth", int)),
         _Entry(
             f"{scope}continue_centering",
             tf.bool,

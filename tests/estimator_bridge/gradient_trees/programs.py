@@ -87,6 +87,13 @@ CASES = {
         {"output_leaf_index": True},
         False,
     ),
+    "ranked": (
+        "Ranker",
+        "first",
+        {"regularization": {"l2": 0.01}},
+        {"ranking_model_pair_keys": ("a", "b")},
+        False,
+    ),
 }
 
 
@@ -104,8 +111,15 @@ def read_data():
         "three": np.digitize(target, [-0.3, 0.8]).astype(np.int32)[:, None],
         "number": target[:, None],
         "pair": np.stack([target, numbers[:, 0]], axis=1),
+        "first": (target > target[::-1]).astype(np.int32)[:, None],
     }
     return features, labels
+
+
+def read_single_rows(tf):
+    """Returns the features of rows that a Ranker predicts, without keys."""
+    numbers = read_data()[0]["numbers"][:BATCH]
+    return {name: tf.constant(numbers[:, n : n + 1]) for n, name in enumerate("xyz")}
 
 
 def build_columns(tf):
@@ -126,6 +140,7 @@ def make_input_fn(tf, case, repeat=True, start=0):
 
     def input_fn():
         tensors = {name: values[rows] for name, values in features.items()}
+        tensors["other"] = features["numbers"][::-1][rows]
         data = tf.data.Dataset.from_tensor_slices((tensors, label[rows])).batch(BATCH)
         data = data.repeat() if repeat else data
         given, target = tf.compat.v1.data.make_one_shot_iterator(data).get_next()
@@ -143,6 +158,13 @@ def build_features(tf, case, given):
             "z": numbers[:, :1] * 2,
             "color": tf.gather(tf.constant(COLORS), color)[:, None],
             "weight": given["weight"][:, None],
+        }
+    if case == "ranked":
+        numbers = {"a": numbers, "b": given["other"]}
+        return {
+            f"{key}.{name}": numbers[key][:, place : place + 1]
+            for key in "ab"
+            for place, name in enumerate("xyz")
         }
     size = tf.shape(numbers, out_type=tf.int64)[0]
     places = tf.where(numbers[:, :2] > -0.5)
@@ -188,10 +210,19 @@ def build(tf, case, folder):
         "num_quantiles": 20,
         "feature_columns": build_columns(tf) if case == "columns" else None,
         "model_dir": str(folder),
+        "use_core_libs": kind == "Ranker",
         **arguments,
     }
+    if kind == "Ranker":
+        arguments["head"] = build_head(tf)
     make = getattr(estimator, f"GradientBoostedDecisionTree{kind}")
     return make(config, **arguments)
+
+
+def build_head(tf):
+    """Returns a head of tf.estimator, which is to be had in all versions."""
+    reduction = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
+    return tf.contrib.estimator.binary_classification_head(loss_reduction=reduction)
 
 
 def examine(tf, case, model):
@@ -200,7 +231,8 @@ def examine(tf, case, model):
     metrics = model.evaluate(input_fn=rows, steps=ROWS // BATCH)
     reader = tf.train.load_checkpoint(model.model_dir)
     shapes = reader.get_variable_to_shape_map()
-    found = list(tf.contrib.learn.Estimator.predict(model, input_fn=rows))
+    single = rows if case != "ranked" else lambda: read_single_rows(tf)
+    found = list(tf.contrib.learn.Estimator.predict(model, input_fn=single))
     names = [name for name in ("logits", "scores", "leaf_index") if name in found[0]]
     return {
         "ensemble": reader.get_tensor("ensemble_model:0_config").hex(),

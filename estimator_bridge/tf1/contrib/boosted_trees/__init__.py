@@ -4,6 +4,7 @@ from estimator_bridge.tf1.contrib.boosted_trees import estimator_batch, proto
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.estimator import (
     GradientBoostedDecisionTreeClassifier,
     GradientBoostedDecisionTreeEstimator,
+    GradientBoostedDecisionTreeRanker,
     GradientBoostedDecisionTreeRegressor,
 )
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
@@ -11,6 +12,7 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 __all__ = [
     "GradientBoostedDecisionTreeClassifier",
     "GradientBoostedDecisionTreeEstimator",
+    "GradientBoostedDecisionTreeRanker",
     "GradientBoostedDecisionTreeRegressor",
     "estimator_batch",
     "proto",

@@ -1,4 +1,4 @@
-"""Gradient boosted trees: Classifier, Regressor and Estimator."""
+"""Gradient boosted trees: Classifier, Regressor, Estimator and Ranker."""
 
 from estimator_bridge.boosted_trees.heads import compute_log_loss
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import (
@@ -11,6 +11,7 @@ from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regre
 __all__ = [
     "GradientBoostedDecisionTreeClassifier",
     "GradientBoostedDecisionTreeEstimator",
+    "GradientBoostedDecisionTreeRanker",
     "GradientBoostedDecisionTreeRegressor",
 ]
 
@@ -171,6 +172,60 @@ class GradientBoostedDecisionTreeEstimator(Estimator):
         feature_engineering_fn=None,
         logits_modifier_function=None,
         center_bias=True,
+        use_core_libs=False,
+        output_leaf_index=False,
+        override_global_step_value=None,
+        num_quantiles=100,
+    ):
+        model_fn = make_model_fn(head, _pick(locals()))
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
+
+
+class GradientBoostedDecisionTreeRanker(Estimator):
+    """Gradient boosted trees that learn which of two rows comes first.
+
+    In training and evaluation, the features of both rows have their key and a dot before their
+    names, and the logits are those of the first row less those of the second. As in 1.14, the trees
+    learn from the first row alone. Predictions are of single rows, whose features have plain names.
+
+    Args:
+      learner_config: the LearnerConfig.
+      examples_per_layer: after so many pairs a layer is grown.
+      head: a head of tf.contrib.learn or of tf.estimator, whose loss has a second derivative.
+      ranking_model_pair_keys: the two keys.
+      num_trees: the number of trees; None to train until the input ends.
+      feature_columns: real-valued and sparse columns; None to take each tensor as it is.
+      weight_column_name: name of the feature with the pairs' weights, or None.
+      model_dir: directory for checkpoints and summaries, or None.
+      config: RunConfig, or None.
+      label_keys: not used.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      logits_modifier_function: function of logits, features and mode, or None.
+      center_bias: whether the first tree starts from a bias.
+      use_core_libs: whether columns and head are those of tf.estimator; both work in any case.
+      output_leaf_index: as in 1.14, changes nothing here.
+      override_global_step_value: the global step after the last tree, or None.
+      num_quantiles: how many buckets a number has.
+
+    Raises:
+      ValueError: an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        learner_config,
+        examples_per_layer,
+        head,
+        ranking_model_pair_keys,
+        num_trees=None,
+        feature_columns=None,
+        weight_column_name=None,
+        model_dir=None,
+        config=None,
+        label_keys=None,
+        feature_engineering_fn=None,
+        logits_modifier_function=None,
+        center_bias=False,
         use_core_libs=False,
         output_leaf_index=False,
         override_global_step_value=None,

@@ -29,6 +29,7 @@ class TreeArguments(NamedTuple):
       override_global_step_value: the global step after the last tree, or None.
       num_quantiles: how many buckets a number has.
       is_core: whether the Estimator is one of tf.estimator.
+      ranking_model_pair_keys: the prefixes of the features of two rows that are compared, or None.
     """
 
     learner_config: object
@@ -42,6 +43,7 @@ class TreeArguments(NamedTuple):
     override_global_step_value: Optional[int]
     num_quantiles: int
     is_core: bool = False
+    ranking_model_pair_keys: object = None
 
 
 def count_logits(head):
@@ -73,13 +75,19 @@ def make_model_fn(head, arguments):
         )
         if mode == tf.estimator.ModeKeys.TRAIN and arguments.center_bias and logits > 1:
             raise ValueError("Center bias should be False for multiclass.")
-        given = features
-        if not arguments.feature_columns:
-            given = {k: v for k, v in features.items() if k != arguments.weight_column_name}
+        given, other = _select(features, mode, arguments)
         trees = GradientTrees(given, arguments.feature_columns, options, mode, arguments.num_trees)
-        modify = arguments.logits_modifier_function
-        changed = modify(trees.logits, features, mode) if modify else trees.logits
-        spec = _apply_head(head, features, mode, changed, labels, trees)
+        changed = trees.logits if other is None else trees.logits - trees.apply(other)
+        if arguments.logits_modifier_function:
+            changed = arguments.logits_modifier_function(changed, features, mode)
+        # Of two trees in the graph, TensorFlow trained the first and saved both.
+        twin = "" if other is None else "gbdt_1/" if arguments.feature_columns else "gbdt/"
+
+        def step(loss):
+            with tf.control_dependencies([trees.train(loss, twin)]):
+                return tf.assign_add(tf.train.get_global_step(), 1).op
+
+        spec = _apply_head(head, features, mode, changed, labels, step)
         if mode == tf.estimator.ModeKeys.TRAIN:
             return _replace(spec, training_hooks=[*(spec.training_hooks or ()), *trees.hooks])
         # In 1.14 it is in the predictions of the Core... Estimators only.
@@ -104,11 +112,24 @@ def _check_one_process(config):
         )
 
 
-def _apply_head(head, features, mode, logits, labels, trees):
-    def step(loss):
-        with tf.control_dependencies([trees.train(loss)]):
-            return tf.assign_add(tf.train.get_global_step(), 1).op
+def _select(features, mode, arguments):
+    """Returns the features of the trees, and those of the row that is compared, or None."""
+    keys = arguments.ranking_model_pair_keys
+    if keys is not None and mode != tf.estimator.ModeKeys.PREDICT:
+        return tuple(
+            {
+                name[len(key) + 1 :]: value
+                for name, value in features.items()
+                if name.startswith(f"{key}.")
+            }
+            for key in keys
+        )
+    if arguments.feature_columns:
+        return features, None
+    return {k: v for k, v in features.items() if k != arguments.weight_column_name}, None
 
+
+def _apply_head(head, features, mode, logits, labels, step):
     if hasattr(head, "create_model_fn_ops"):
         return head.create_model_fn_ops(features, mode, logits, labels, step)
     return head.create_estimator_spec(
