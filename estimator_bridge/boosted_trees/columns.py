@@ -1,14 +1,24 @@
 """Turns feature columns into features: the numbers of buckets, which trees split."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from ..private_tf import feature_column_v2
+from .bucketizing import Bucketizer
 from .splits import EQUALITY, INEQUALITY
 
-__all__ = ["Group", "Layout", "bucketize", "plan", "read_buckets", "read_numbers", "sort"]
+__all__ = [
+    "Group",
+    "Layout",
+    "bucketize",
+    "bucketize_in_training",
+    "plan",
+    "read_buckets",
+    "read_numbers",
+    "sort",
+]
 
 # Until there are boundaries, all values are in one bucket.
 _FEWEST_BUCKETS = 2
@@ -145,19 +155,23 @@ def read_numbers(features: Any, layout: Layout) -> list[Any]:
     ]
 
 
-def read_buckets(features: Any, layout: Layout, boundaries: Sequence[Any]) -> list[Any]:
+def read_buckets(
+    features: Any, layout: Layout, boundaries: Sequence[Any], find: Callable[..., list[Any]]
+) -> list[Any]:
     """Returns the bucket of each feature, as int32 [batch] tensors.
 
     Args:
       features: the dict of tensors of the input function.
       layout: the features.
       boundaries: float32 [n] tensors, for each feature that is a number.
+      find: finds the buckets of numbers, bucketize or bucketize_in_training.
 
     Raises:
       ValueError: a bucketized column has several values.
     """
     transformed = _transform(features, layout.columns)
-    ordered = iter(boundaries)
+    numbers: list[Any] = []
+    # None: the bucket of the next number.
     buckets: list[Any] = []
     for column in layout.columns:
         tensor = transformed[column]
@@ -180,16 +194,38 @@ def read_buckets(features: Any, layout: Layout, boundaries: Sequence[Any]) -> li
         else:
             width = _count_numbers(column)
             table = tf.reshape(tf.cast(tensor, tf.float32), [-1, width])
-            buckets += [bucketize(v, next(ordered)) for v in tf.unstack(table, axis=1)]
-    return buckets
+            numbers += tf.unstack(table, axis=1)
+            buckets += [None] * width
+    found = iter(find(numbers, boundaries))
+    return [next(found) if bucket is None else bucket for bucket in buckets]
 
 
-def bucketize(values: Any, boundaries: Any) -> Any:
-    """Returns the first boundary that is not below each value, or the last one: int32 [batch].
+def bucketize(numbers: Sequence[Any], boundaries: Sequence[Any]) -> list[Any]:
+    """Returns the buckets of numbers, by operations that any TensorFlow has.
 
     Args:
-      values: float32 [batch].
-      boundaries: float32 [n], ascending.
+      numbers: float32 [batch] tensors.
+      boundaries: float32 [n] tensors, ascending.
+
+    Returns:
+      int32 [batch] tensors: the first boundary that is not below each value, or the last one.
     """
-    found = tf.searchsorted(boundaries, values, side="left")
-    return tf.maximum(tf.minimum(found, tf.size(boundaries) - 1), 0)
+    found = map(tf.searchsorted, boundaries, numbers)
+    return [
+        tf.maximum(tf.minimum(each, tf.size(limits) - 1), 0)
+        for each, limits in zip(found, boundaries)
+    ]
+
+
+def bucketize_in_training(numbers: Sequence[Any], boundaries: Sequence[Any]) -> list[Any]:
+    """Returns the same as bucketize, in less time, by an operation of this process.
+
+    Args:
+      numbers: float32 [batch] tensors.
+      boundaries: float32 [n] tensors, ascending.
+    """
+    if not numbers:
+        return []
+    found = tf.numpy_function(Bucketizer().find, [tf.stack(numbers), *boundaries], tf.int32)
+    found.set_shape([len(numbers), None])
+    return tf.unstack(found)

@@ -29,14 +29,23 @@ def sum_by_bucket(
     """
     width = num_buckets + 1
     size = max_splits * width
-    columns = np.ascontiguousarray(statistics.T, dtype=np.float64)
-    sums = np.empty((len(features), len(columns), size), np.float32)
+    count = statistics.shape[1]
+    sums = np.empty((len(features), count, size), np.float32)
+    # Two statistics are added as one complex number, in half the time.
+    pairs = np.zeros((-(-count // 2), len(statistics)), np.complex128)
+    pairs.real, pairs.imag[: count // 2] = statistics.T[::2], statistics.T[1::2]
     first_of_node = node_ids.astype(np.intp) * width
+    cell = np.empty_like(first_of_node)
     for feature, per_feature in zip(features, sums):
         if feature.min(initial=0) < 0:
             feature = np.where(feature < 0, num_buckets, feature)
-        cell = first_of_node + feature
-        for values, target in zip(columns, per_feature):
-            target[:] = np.bincount(cell, values, size)
-    shape = (len(features), len(columns), max_splits, 1, width)
+        np.add(first_of_node, feature, out=cell)
+        for number, values in enumerate(pairs):
+            summed = np.zeros(size, np.complex128)
+            # Unlike np.add.reduceat and a sort, it adds row by row.
+            np.add.at(summed, cell, values)
+            per_feature[2 * number] = summed.real
+            if 2 * number + 1 < count:
+                per_feature[2 * number + 1] = summed.imag
+    shape = (len(features), count, max_splits, 1, width)
     return np.ascontiguousarray(np.moveaxis(sums.reshape(shape), 1, -1))

