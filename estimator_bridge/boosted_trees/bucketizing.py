@@ -88,14 +88,14 @@ def _plan(boundaries: np.ndarray) -> Optional[_Grid]:
     """Returns the grid of boundaries; None if a binary search is better."""
     if len(boundaries) < 2:
         return None
-    lowest, highest = boundaries[0], boundaries[-1]
+    lowest, highest = np.float32(boundaries[0]), np.float32(boundaries[-1])
     with np.errstate(all="ignore"):
         scale = np.float32(_CELLS - 1) / (highest - lowest)
         # The product is also infinite if the difference is.
         if not np.isfinite(scale) or not np.isfinite((highest - lowest) * scale):
             return None
     cells = _find_cells(boundaries, lowest, highest, scale)
-    steps = int(np.bincount(cells).max())
+    steps = max(np.bincount(cells).tolist())
     if steps > _MOST_STEPS:
         return None
     earlier = np.searchsorted(cells, np.arange(_CELLS)).astype(np.int32)
