@@ -4,7 +4,16 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.unsupported import NotSuppliedError
 
-__all__ = ["ParseDataTensorOrDict", "ParseLabelTensorOrDict"]
+__all__ = ["CastToFloat", "ParseDataTensorOrDict", "ParseLabelTensorOrDict"]
+
+
+def CastToFloat(tensor):  # noqa: N802
+    """Returns the numbers of a tensor as float32.
+
+    Args:
+      tensor: tensor of numbers.
+    """
+    return tf.to_float(tensor)
 
 
 def ParseDataTensorOrDict(data):  # noqa: N802

@@ -238,7 +238,8 @@ class Forest:
           serialized: bytes.
 
         Raises:
-          NotSuppliedError: the tree tests for equality, as for columns of integers or strings.
+          NotSuppliedError: the tree tests for equality, as for columns of integers or strings, or a
+            column that it does not have.
         """
         nodes = Model.FromString(serialized).decision_tree.nodes
         places = np.concatenate(
@@ -258,7 +259,14 @@ class Forest:
                     "supplied; train it anew with the column as float32"
                 )
             test = split.inequality_left_child_test
-            self.feature[place] = int(test.feature_id.id.value)
+            feature = int(test.feature_id.id.value)
+            if feature >= len(self.shape.columns[tree]):
+                raise NotSuppliedError(
+                    f"tree {tree} of the checkpoint splits column {feature} of "
+                    f"{len(self.shape.columns[tree])}; with feature_bagging_fraction, 1.x read "
+                    "beyond the columns of a tree: train it anew"
+                )
+            self.feature[place] = feature
             self.threshold[place] = test.threshold.float_value
             children = places[[split.left_child_id.value, split.right_child_id.value]]
             self.left[place], self.right[place] = children

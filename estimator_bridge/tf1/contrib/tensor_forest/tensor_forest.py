@@ -63,7 +63,9 @@ class RandomForestGraphs:
         _hparams.check_supplied(params)
         self.params = params
         self.variables = variables or _make_variables(params)
-        self.trees = [RandomTreeGraphs(self, tree) for tree in range(params.num_trees)]
+        self.trees = [
+            RandomTreeGraphs(self.variables, params, tree) for tree in range(params.num_trees)
+        ]
 
     def training_graph(self, input_data, input_labels, num_trainers=1, trainer_id=0, **tree_kwargs):
         """Returns the operation that trains by a batch.
@@ -75,23 +77,11 @@ class RandomForestGraphs:
           trainer_id: int, the number of this one.
           **tree_kwargs: `input_weights`, float32 tensor [batch].
         """
-        trees = [tree for tree in range(self.params.num_trees)]
+        trees = list(range(self.params.num_trees))
         if num_trainers > 1:
             share = self.params.num_trees / num_trainers
             trees = list(range(int(share * trainer_id), int(share * (trainer_id + 1))))
-        return self._train(trees, input_data, input_labels, **tree_kwargs)
-
-    def _train(self, trees, input_data, input_labels, input_weights=None):
-        data = ParseDataTensorOrDict(input_data)[0]
-        labels = tf.to_float(ParseLabelTensorOrDict(input_labels))
-        labels = tf.reshape(labels, [tf.shape(data)[0], -1]) if self.params.regression else labels
-        if input_weights is None:
-            weights = tf.ones([tf.shape(data)[0]])
-        else:
-            weights = tf.reshape(tf.to_float(input_weights), [-1])
-        grow = self.variables.grow(data, labels, weights, trees)
-        with tf.control_dependencies([grow]):
-            return tf.no_op(name="train")
+        return _train(self, trees, input_data, input_labels, **tree_kwargs)
 
     def inference_graph(self, input_data, **inference_args):
         """Returns what the forest predicts.
@@ -153,19 +143,20 @@ class RandomTreeGraphs:
     """The operations of one tree.
 
     Args:
-      forest: RandomForestGraphs.
+      variables: the `variables` of a RandomForestGraphs.
+      params: ForestHParams, filled.
       tree_num: int, number of the tree.
     """
 
-    def __init__(self, forest, tree_num):
-        self._forest, self.tree_num, self.params = forest, tree_num, forest.params
+    def __init__(self, variables, params, tree_num):
+        self.variables, self.params, self.tree_num = variables, params, tree_num
 
     def training_graph(
         self,
         input_data,
         input_labels,
         random_seed,
-        data_spec=None,
+        data_spec,
         sparse_features=None,
         input_weights=None,
     ):
@@ -181,9 +172,9 @@ class RandomTreeGraphs:
         """
         del random_seed, data_spec
         _refuse_sparse(sparse_features)
-        return self._forest._train([self.tree_num], input_data, input_labels, input_weights)
+        return _train(self, [self.tree_num], input_data, input_labels, input_weights)
 
-    def inference_graph(self, input_data, data_spec=None, sparse_features=None):
+    def inference_graph(self, input_data, data_spec, sparse_features=None):
         """Returns what the tree predicts, float32 [batch, outputs], and empty texts [batch].
 
         Args:
@@ -193,16 +184,31 @@ class RandomTreeGraphs:
         """
         del data_spec
         _refuse_sparse(sparse_features)
-        found = self._forest.variables.predict(input_data)[self.tree_num]
+        found = self.variables.predict(input_data)[self.tree_num]
         return found, tf.fill([tf.shape(input_data)[0]], "")
 
     def size(self):
         """Returns the number of nodes, an int32 scalar tensor."""
-        return self._forest.variables.sizes()[self.tree_num]
+        return self.variables.sizes()[self.tree_num]
 
     def feature_usage_counts(self):
         """Returns how many nodes split by each column, an int32 tensor [columns]."""
-        return self._forest.variables.usage()[self.tree_num]
+        return self.variables.usage()[self.tree_num]
+
+
+def _train(graphs, trees, input_data, input_labels, input_weights=None):
+    """Returns the operation that lets some trees of a forest see a batch."""
+    data = ParseDataTensorOrDict(input_data)[0]
+    labels = tf.to_float(ParseLabelTensorOrDict(input_labels))
+    if graphs.params.regression:
+        labels = tf.reshape(labels, [tf.shape(data)[0], -1])
+    if input_weights is None:
+        weights = tf.ones([tf.shape(data)[0]])
+    else:
+        weights = tf.reshape(tf.to_float(input_weights), [-1])
+    grow = graphs.variables.grow(data, labels, weights, trees)
+    with tf.control_dependencies([grow]):
+        return tf.no_op(name="train")
 
 
 def _refuse_sparse(sparse_features):
