@@ -157,7 +157,7 @@ NAMES: dict[str, Private] = {
     **{
         f"timeseries_{name}": _estimator(f"canned.timeseries.{name}")
         for name in (
-            *("ar_model", "estimators", "feature_keys", "head"),
+            *("ar_model", "estimators", "feature_keys", "head", "math_utils", "model"),
             *("model_utils", "saved_model_utils", "state_management"),
         )
     },

@@ -29,7 +29,15 @@ PACKAGES = {
     "1.14.0": ["protobuf<3.21", "numpy<1.17", "gast==0.2.2", "h5py<3"],
 }
 # Areas whose cases go on from a checkpoint, and back.
-GOING_ON = ("trained", "programs", "more_programs", "timeseries_programs", "sdca", "forests")
+GOING_ON = (
+    "trained",
+    "programs",
+    "more_programs",
+    "timeseries_programs",
+    "state_space_programs",
+    "sdca",
+    "forests",
+)
 START, END = "<!-- parity-1x: written by `make parity-1x` -->", "<!-- end of parity-1x -->"
 
 sys.path.insert(0, str(PARITY))

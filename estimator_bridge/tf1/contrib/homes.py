@@ -39,8 +39,14 @@ _HOMES = {
 
 # Modules of time series, which have the same names here.
 _SERIES = f"{_OURS}timeseries."
-_SERIES_MODULES = ("ar_model", "estimators", "input_pipeline", "state_management")
-_SERIES_KEPT = ("feature_keys", "head", "math_utils", "model", "model_utils")
+_SERIES_MODULES = (
+    *("ar_model", "estimators", "input_pipeline", "math_utils", "model", "state_management"),
+)
+_STATE_SPACE_MODULES = (
+    *("filtering_postprocessor", "kalman_filter", "level_trend", "periodic"),
+    *("state_space_model", "structural_ensemble", "varma"),
+)
+_SERIES_KEPT = ("feature_keys", "head", "model_utils")
 
 # Private modules that programs import as such.
 _MODULES = {
@@ -56,6 +62,9 @@ _MODULES = {
     "timeseries.python.timeseries": {
         **{name: _SERIES + name for name in _SERIES_MODULES},
         **{name: f"{_ESTIMATOR_SERIES}{name}" for name in _SERIES_KEPT},
+    },
+    "timeseries.python.timeseries.state_space_models": {
+        name: f"{_SERIES}state_space_models.{name}" for name in _STATE_SPACE_MODULES
     },
     "tpu.python.tpu": {
         "tpu": f"{_TPU}tpu",

@@ -8,6 +8,8 @@ from estimator_bridge.tf1.contrib.timeseries.ar_model import ARModel
 from estimator_bridge.tf1.contrib.timeseries.estimators import (
     ARRegressor,
     LSTMAutoRegressor,
+    StateSpaceRegressor,
+    StructuralEnsembleRegressor,
     TimeSeriesRegressor,
 )
 from estimator_bridge.tf1.contrib.timeseries.input_pipeline import (
@@ -27,6 +29,8 @@ __all__ = [
     "NumpyReader",
     "OneShotPredictionHead",
     "RandomWindowInputFn",
+    "StateSpaceRegressor",
+    "StructuralEnsembleRegressor",
     "TimeSeriesRegressor",
     "TrainEvalFeatures",
     "WholeDatasetInputFn",

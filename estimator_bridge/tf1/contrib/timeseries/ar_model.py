@@ -8,7 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import timeseries_ar_model as _ar_model
 from estimator_bridge.tf1.contrib import rnn as _rnn
-from estimator_bridge.tf1.contrib.timeseries import densities as _densities
+from estimator_bridge.tf1.contrib.timeseries import math_utils as _math
 
 __all__ = ["ARModel", "AnomalyMixtureARModel", "FlatPredictionModel", "LSTMPredictionModel"]
 
@@ -231,13 +231,13 @@ class AnomalyMixtureARModel(ARModel):
         breadth = prediction_ops["anomaly_params"]
         if self._anomaly_distribution == self.GAUSSIAN_ANOMALY:
             return _log_likelihood(targets, {**prediction_ops, "covariance": breadth})
-        return _densities.cauchy_log_prob(targets, breadth, prediction_ops["mean"])
+        return _math.cauchy_log_prob(targets, breadth, prediction_ops["mean"])
 
 
 def _log_likelihood(targets, prediction_ops):
     """Returns the log-likelihood of each target."""
     deviation = tf.sqrt(tf.maximum(prediction_ops["covariance"], _SMALLEST_VARIANCE))
-    return _densities.normal_log_prob(targets, deviation, prediction_ops["mean"])
+    return _math.normal_log_prob(targets, deviation, prediction_ops["mean"])
 
 
 def _mean(likelihoods, targets):

@@ -9,8 +9,23 @@ from estimator_bridge.private_tf import timeseries_estimators as _estimators
 from estimator_bridge.private_tf import timeseries_head as _head
 from estimator_bridge.tf1.contrib.timeseries import ar_model as _ar_model
 from estimator_bridge.tf1.contrib.timeseries import state_management as _state_management
+from estimator_bridge.tf1.contrib.timeseries.state_space_models import (
+    filtering_postprocessor as _postprocessor,
+)
+from estimator_bridge.tf1.contrib.timeseries.state_space_models import (
+    state_space_model as _state_space,
+)
+from estimator_bridge.tf1.contrib.timeseries.state_space_models import (
+    structural_ensemble as _structural,
+)
 
-__all__ = ["ARRegressor", "LSTMAutoRegressor", "TimeSeriesRegressor"]
+__all__ = [
+    "ARRegressor",
+    "LSTMAutoRegressor",
+    "StateSpaceRegressor",
+    "StructuralEnsembleRegressor",
+    "TimeSeriesRegressor",
+]
 
 TimeSeriesRegressor = _estimators.TimeSeriesRegressor
 
@@ -140,4 +155,97 @@ class LSTMAutoRegressor(_estimators.TimeSeriesRegressor):
             model_dir=model_dir,
             config=config,
             head_type=_head.OneShotPredictionHead,
+        )
+
+
+class StateSpaceRegressor(_estimators.TimeSeriesRegressor):
+    """Trains a state space model on chunks of a series.
+
+    Args:
+      model: a StateSpaceModel.
+      state_manager: where the state before a chunk comes from; ChainingStateManager by default.
+      optimizer: tf.train.Optimizer; Adam with a rate of 0.02 by default.
+      model_dir: directory for checkpoints and summaries, or None.
+      config: RunConfig, or None.
+      head_type: class of the head.
+    """
+
+    def __init__(
+        self,
+        model,
+        state_manager=None,
+        optimizer=None,
+        model_dir=None,
+        config=None,
+        head_type=_head.TimeSeriesRegressionHead,
+    ):
+        super().__init__(
+            model=model,
+            state_manager=state_manager or _state_management.ChainingStateManager(),
+            optimizer=optimizer,
+            model_dir=model_dir,
+            config=config,
+            head_type=head_type,
+        )
+
+
+class StructuralEnsembleRegressor(StateSpaceRegressor):
+    """Trains level, trend, periods and a moving average of a series.
+
+    Args:
+      periodicities: number or list of numbers, steps of the periods.
+      num_features: int, features of the series.
+      cycle_num_latent_values: int, values of a period, odd; or a list of them, one a period.
+      moving_average_order: int, steps that a deviation lasts.
+      autoregressive_order: int, steps that a value depends on.
+      exogenous_feature_columns: columns of features that are not predicted, or None.
+      exogenous_update_condition: function of times and those features that tells where they count.
+      dtype: type of all numbers.
+      anomaly_prior_probability: float in (0, 1), the share of anomalies, or None.
+      optimizer: tf.train.Optimizer; Adam with a rate of 0.02 by default.
+      model_dir: directory for checkpoints and summaries, or None.
+      config: RunConfig, or None.
+      head_type: class of the head.
+    """
+
+    def __init__(
+        self,
+        periodicities,
+        num_features,
+        cycle_num_latent_values=11,
+        moving_average_order=4,
+        autoregressive_order=0,
+        exogenous_feature_columns=None,
+        exogenous_update_condition=None,
+        dtype=tf.float64,
+        anomaly_prior_probability=None,
+        optimizer=None,
+        model_dir=None,
+        config=None,
+        head_type=_head.TimeSeriesRegressionHead,
+    ):
+        detector = None
+        if anomaly_prior_probability is not None:
+            detector = _postprocessor.StateInterpolatingAnomalyDetector(
+                anomaly_prior_probability=anomaly_prior_probability
+            )
+        model = _structural.MultiResolutionStructuralEnsemble(
+            cycle_num_latent_values=cycle_num_latent_values,
+            moving_average_order=moving_average_order,
+            autoregressive_order=autoregressive_order,
+            periodicities=periodicities,
+            configuration=_state_space.StateSpaceModelConfiguration(
+                num_features=num_features,
+                dtype=dtype,
+                filtering_postprocessor=detector,
+                exogenous_feature_columns=exogenous_feature_columns,
+                exogenous_update_condition=exogenous_update_condition,
+            ),
+        )
+        super().__init__(
+            model=model,
+            optimizer=optimizer,
+            model_dir=model_dir,
+            config=config,
+            head_type=head_type,
         )
