@@ -1,6 +1,6 @@
 """All trees of a random forest as arrays, and their form in checkpoints of 1.x."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -18,7 +18,9 @@ class Shape(NamedTuple):
     Attributes:
       trees: int, number of trees.
       outputs: int, number of classes, or of numbers that are predicted.
-      columns: list of int32 arrays, the columns of the input that each tree knows.
+      width: int, number of columns.
+      columns: list of int32 arrays, the columns of the input that each tree knows; None for all
+        that the input has, which may be more than `width`, as in 1.x.
       regression: whether leaves have means; otherwise counts of the classes.
       sparse: whether leaves are written with the classes that they have only.
       strict: whether rows go left if the value is less than the threshold; otherwise also if equal.
@@ -26,7 +28,8 @@ class Shape(NamedTuple):
 
     trees: int
     outputs: int
-    columns: list
+    width: int
+    columns: Optional[list]
     regression: bool
     sparse: bool
     strict: bool
@@ -70,10 +73,7 @@ class Forest:
         self.shape = shape
         self.count = 0
         self.nodes = [[] for _ in range(shape.trees)]
-        self.width = max(len(one) for one in shape.columns)
-        self.columns = np.zeros([shape.trees, self.width], np.int32)
-        for tree, one in enumerate(shape.columns):
-            self.columns[tree, : len(one)] = one
+        self.columns = None if shape.columns is None else np.array(shape.columns, np.int32)
         self.feature = np.zeros(0, np.int32)
         self.threshold = np.zeros(0, np.float32)
         self.left = np.zeros(0, np.int32)
@@ -137,10 +137,20 @@ class Forest:
 
     def usage(self):
         """Returns how many nodes split by each column, int32 [trees, columns that it knows]."""
-        counts = np.zeros([self.shape.trees, self.width], np.int32)
         inner = np.flatnonzero(self.left[: self.count] != np.arange(self.count))
+        width = max(self.shape.width, self.feature[inner].max(initial=0) + 1)
+        counts = np.zeros([self.shape.trees, width], np.int32)
         np.add.at(counts, (self.tree[inner], self.feature[inner]), 1)
         return counts
+
+    def input_columns(self, trees, features):
+        """Returns which columns of the input features of trees are.
+
+        Args:
+          trees: int array.
+          features: int array.
+        """
+        return features if self.columns is None else self.columns[trees, features]
 
     def descend(self, data, trees, rows):
         """Returns the leaves in which rows end.
@@ -160,7 +170,7 @@ class Forest:
             below = self.left[at]
             inner = below != at
             going, at, below = going[inner], at[inner], below[inner]
-            column = self.columns[self.tree[at], self.feature[at]]
+            column = self.input_columns(self.tree[at], self.feature[at])
             number, limit = data[rows[going], column], self.threshold[at]
             goes_left = number < limit if self.shape.strict else number <= limit
             node[going] = np.where(goes_left, below, self.right[at])
@@ -189,7 +199,7 @@ class Forest:
         """Returns the trees for prediction."""
         used = slice(0, self.count)
         return Flat(
-            self.columns[self.tree[used], self.feature[used]],
+            self.input_columns(self.tree[used], self.feature[used]),
             self.threshold[used],
             self.left[used],
             self.right[used],
@@ -260,10 +270,10 @@ class Forest:
                 )
             test = split.inequality_left_child_test
             feature = int(test.feature_id.id.value)
-            if feature >= len(self.shape.columns[tree]):
+            if self.columns is not None and feature >= self.columns.shape[1]:
                 raise NotSuppliedError(
                     f"tree {tree} of the checkpoint splits column {feature} of "
-                    f"{len(self.shape.columns[tree])}; with feature_bagging_fraction, 1.x read "
+                    f"{self.columns.shape[1]}; with feature_bagging_fraction, 1.x read "
                     "beyond the columns of a tree: train it anew"
                 )
             self.feature[place] = feature

@@ -149,16 +149,18 @@ class Grower:
     def _draw(self, data, rows, leaves, places):
         """Makes candidates of rows."""
         trees = self.forest.tree[leaves]
-        known = np.array([len(one) for one in self.forest.shape.columns])[trees]
-        columns = self._random.integers(0, known, dtype=np.int32)
+        bagged = self.forest.columns
+        known = data.shape[1] if bagged is None else bagged.shape[1]
+        columns = self._random.integers(0, known, len(rows), dtype=np.int32)
         slots = self.slot[leaves]
         self.column[slots, places] = columns
-        self.limit[slots, places] = data[rows, self.forest.columns[trees, columns]]
+        self.limit[slots, places] = data[rows, self.forest.input_columns(trees, columns)]
 
     def _count(self, data, labels, weights, rows, leaves):
         """Adds rows to the sums of their leaves and of their candidates."""
         slots = self.slot[leaves]
-        columns = self.forest.columns[self.forest.tree[leaves][:, None], self.column[slots]]
+        trees = self.forest.tree[leaves][:, None]
+        columns = self.forest.input_columns(trees, self.column[slots])
         numbers, limits = data[rows[:, None], columns], self.limit[slots]
         goes_left = numbers < limits if self.forest.shape.strict else numbers <= limits
         weight = weights[rows]

@@ -3,8 +3,10 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_head as _core_head
+from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
 from estimator_bridge.tf1.contrib.learn.model_spec import ModeKeys, ModelFnOps
+from estimator_bridge.tf1.contrib.tensor_forest.data_ops import ParseDataTensorOrDict
 from estimator_bridge.tf1.contrib.tensor_forest.hooks import (
     TensorForestLossHook,
     TensorForestRunOpAtEndHook,
@@ -73,7 +75,7 @@ def get_model_fn(
 
     def model_fn(features, labels, mode):
         features, weights, keys = _take(features, weights_name, keys_name)
-        data = _select(features, feature_columns)
+        data = _select(features, feature_columns, core)
         if mode == ModeKeys.TRAIN:
             builder = graph_builder_class(params, device_assigner=device_assigner)
         else:
@@ -203,11 +205,18 @@ def _take(features, weights_name, keys_name):
     return features, weights, keys
 
 
-def _select(features, feature_columns):
-    """Returns the input of the forest: of all features, or of columns."""
+def _select(features, feature_columns, core):
+    """Returns the input of the forest: all features, or columns.
+
+    In an Estimator of tf.contrib.learn, 1.x takes the features beside their columns.
+    """
     if not feature_columns:
         return features
-    return tf.feature_column.input_layer(features, list(feature_columns))
+    columns = list(feature_columns)
+    if core:
+        return tf.feature_column.input_layer(features, columns)
+    found = layers.input_from_feature_columns(features, columns)
+    return tf.concat([found, ParseDataTensorOrDict(features)[0]], 1)
 
 
 def _log_odds(mean):

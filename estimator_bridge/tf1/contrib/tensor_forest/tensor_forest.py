@@ -1,6 +1,5 @@
 """`tensor_forest.RandomForestGraphs`: random forests in graphs."""
 
-import numpy as np
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.tensor_forest import hparams as _hparams
@@ -217,14 +216,11 @@ def _refuse_sparse(sparse_features):
 
 
 def _make_variables(params):
-    every = np.arange(params.num_features, dtype=np.int32)
-    columns = [every] * params.num_trees
-    if params.bagged_features:
-        columns = [np.asarray(one, np.int32) for one in params.bagged_features]
     shape = Shape(
         trees=params.num_trees,
         outputs=params.num_outputs if params.regression else params.num_classes,
-        columns=columns,
+        width=params.num_features,
+        columns=params.bagged_features,
         regression=params.regression,
         sparse=params.leaf_model_type == CLASSIFICATION_LEAF_MODEL_TYPES["all_sparse"][0],
         strict=params.split_type == SPLIT_TYPES["less"],

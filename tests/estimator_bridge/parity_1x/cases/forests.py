@@ -147,6 +147,19 @@ add(
     num_classes=3,
 )
 
+numeric = tf.feature_column.numeric_column
+add(
+    *("feature columns of core", CORE, table(three), "wk"),
+    {"feature_columns": [numeric("y", shape=2), numeric("x", shape=3)]},
+    num_classes=3,
+)
+real = tf.contrib.layers.real_valued_column
+add(
+    *("feature columns", LEARN, table(three), "wk"),
+    {"feature_columns": [real("y", dimension=2), real("x", dimension=3)]},
+    num_classes=3,
+)
+
 
 def several(folder):
     params = [hparams(num_classes=3), hparams(num_classes=2, num_trees=3)]
