@@ -1,5 +1,6 @@
 """Turns feature columns, or plain tensors, into the features that trees split."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -34,34 +35,55 @@ class _Found(NamedTuple):
     categorical: list[tuple[str, Any]]
 
 
-def read(features: Any, feature_columns: Optional[Sequence[Any]]) -> Batch:
+def read(
+    features: Any,
+    feature_columns: Optional[Sequence[Any]],
+    more: Sequence[tuple[str, Any]] = (),
+) -> Batch:
     """Returns the features of a batch.
 
     Args:
       features: the dict of tensors of the input function.
       feature_columns: real-valued and sparse columns; None to take each tensor as it is.
+      more: names and dense tensors [batch, n] that come before.
 
     Raises:
       ValueError: a column or a tensor cannot be used.
     """
     found = _Found([], [], [])
+    for name, tensor in more:
+        _add_dense(name, tensor, found)
     if feature_columns:
         _read_columns(features, feature_columns, found)
     else:
         _read_tensors(features, found)
     if not any(found):
         raise ValueError("No dense/sparse float/sparse int features were found.")
-    described = [Feature(name, "dense", n, n, 1) for n, (name, _) in enumerate(found.dense)]
+    described = [
+        Feature(_shorten(name), "dense", n, n, 1) for n, (name, _) in enumerate(found.dense)
+    ]
     lines = [tensor for _, tensor in found.dense]
     for number, (name, tensor) in enumerate(found.sparse):
         width = tensor.shape[1]
         if width is None:
             raise ValueError(f"feature {name}: its second dimension is unknown; set its shape")
-        described.append(Feature(name, "sparse", number, len(lines), int(width)))
+        described.append(Feature(_shorten(name), "sparse", number, len(lines), int(width)))
         lines += tf.unstack(_densify(tensor, float("nan")), int(width), axis=1)
     for number, (name, _) in enumerate(found.categorical):
-        described.append(Feature(name, "categorical", number, number, 1))
+        described.append(Feature(_shorten(name), "categorical", number, number, 1))
+    names = [feature.name for feature in described]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"features: {', '.join(twice)} is there twice: only letters and digits of names count; "
+            "rename one"
+        )
     return Batch(described, _stack_numbers(lines), _stack_categories(found.categorical))
+
+
+def _shorten(name: str) -> str:
+    """Returns a feature's name in checkpoints."""
+    return re.sub("[^A-Za-z0-9]", "", name)
 
 
 def _read_columns(features: Any, feature_columns: Sequence[Any], found: _Found) -> None:

@@ -1,7 +1,7 @@
 """The graph of gradient trees: logits in all modes, the training operation, and hooks."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +15,7 @@ from .messages import LearnerConfig
 from .prediction import find_leaves, sum_leaves
 from .state import ForestVariables, save_learner
 
-__all__ = ["GradientTrees", "complete"]
+__all__ = ["End", "GradientTrees", "complete"]
 
 _DEFAULT_DEPTH, _DEFAULT_RATE = 6, 0.1
 
@@ -54,6 +54,18 @@ def complete(config: Any, logits: int) -> Any:
     return filled
 
 
+class End(NamedTuple):
+    """When training ends.
+
+    Attributes:
+      num_trees: after so many trees; None until the input ends.
+      last_step: the global step that is set then, or None.
+    """
+
+    num_trees: Optional[int]
+    last_step: Optional[int]
+
+
 class GradientTrees:
     """The trees in a graph.
 
@@ -62,8 +74,8 @@ class GradientTrees:
       feature_columns: the columns, or None.
       options: what training is told; its config is complete.
       mode: a key of tf.estimator.ModeKeys.
-      num_trees: the number of trees after which training ends, or None.
-      last_step: the global step that is set at this end, or None.
+      end: when training ends.
+      more: names and dense tensors [batch, n] that come before the features.
 
     Attributes:
       logits: float32 [batch, logits].
@@ -78,20 +90,20 @@ class GradientTrees:
         feature_columns: Optional[Sequence[Any]],
         options: Options,
         mode: str,
-        num_trees: Optional[int],
-        last_step: Optional[int] = None,
+        end: End,
+        more: Sequence[tuple[str, Any]] = (),
     ):
         self._options, self._feature_columns = options, feature_columns
         with tf.name_scope("gbdt"):
-            self._batch = read(features, feature_columns)
+            self._batch = read(features, feature_columns, more)
             self.hooks: list[Any] = []
             self.leaves = self.forest = None
             if mode == tf.estimator.ModeKeys.TRAIN:
                 self._learner = Learner(options, self._batch.features)
                 self.logits, self._nodes, self._state = self._look_up(self._batch)
-                if num_trees is not None:
-                    target = num_trees + options.center_bias
-                    self.hooks.append(_StopHook(self._learner, target, last_step))
+                if end.num_trees is not None:
+                    target = end.num_trees + options.center_bias
+                    self.hooks.append(_StopHook(self._learner, target, end.last_step))
                 return
             forest = ForestVariables(options.logits, options.config, self._batch.features)
             arrays = forest.forest

@@ -127,8 +127,9 @@ def _list_entries(learner: Learner, scope: str) -> list[_Entry]:
         )
         if feature.kind != "categorical":
             entries += _list_stream(learner, feature, f"{scope}QuantileAccumulator{feature.name}/")
-    for name, accumulator in (("Bias", learner.bias), ("Steps", learner.steps)):
-        entries += _list_sums(learner, f"{scope}{name}Accumulator:0", accumulator)
+    bias_name = f"{scope}BiasAccumulator:0"
+    entries += _list_sums(learner, bias_name, learner.bias, learner.options.center_bias)
+    entries += _list_sums(learner, f"{scope}StepsAccumulator:0", learner.steps)
     return entries
 
 
@@ -145,7 +146,9 @@ def _count_entry(learner: Learner, key: str, field: str) -> _Entry:
     return _Entry(key, tf.int64, lambda: getattr(learner.counts, field), set_count)
 
 
-def _list_sums(learner: Learner, name: str, accumulator: Accumulator) -> list[_Entry]:
+def _list_sums(
+    learner: Learner, name: str, accumulator: Accumulator, has_stamp: bool = True
+) -> list[_Entry]:
     def set_updates(value: Any) -> None:
         accumulator.num_updates = int(value)
 
@@ -162,8 +165,13 @@ def _list_sums(learner: Learner, name: str, accumulator: Accumulator) -> list[_E
         ("hessians", tf.float32),
     )
     return [
-        # All accumulators have the stamp of the trees.
-        _Entry(f"{name}_stamp", tf.int64, lambda: learner.stamp, lambda value: None),
+        # All accumulators that are used have the stamp of the trees.
+        _Entry(
+            f"{name}_stamp",
+            tf.int64,
+            lambda: learner.stamp if has_stamp else 0,
+            lambda value: None,
+        ),
         _Entry(f"{name}_num_updates", tf.int64, lambda: accumulator.num_updates, set_updates),
         *(
             make(name + ending, dtype, field)

@@ -87,6 +87,13 @@ CASES = {
         {"output_leaf_index": True},
         False,
     ),
+    "deep": (
+        "DNNBoostedTreeCombinedClassifier",
+        "two",
+        {"regularization": {"l2": 0.01}},
+        {"dnn_hidden_units": [4], "dnn_steps_to_train": 12},
+        True,
+    ),
     "ranked": (
         "Ranker",
         "first",
@@ -159,6 +166,8 @@ def build_features(tf, case, given):
             "color": tf.gather(tf.constant(COLORS), color)[:, None],
             "weight": given["weight"][:, None],
         }
+    if case == "deep":
+        return {"numbers": numbers, "z": numbers[:, :1] * 2, "a_number": numbers[:, 1:2]}
     if case == "ranked":
         numbers = {"a": numbers, "b": given["other"]}
         return {
@@ -213,10 +222,30 @@ def build(tf, case, folder):
         "use_core_libs": kind == "Ranker",
         **arguments,
     }
+    if kind.startswith("DNN"):
+        return build_combined(tf, kind, config, arguments)
     if kind == "Ranker":
         arguments["head"] = build_head(tf)
     make = getattr(estimator, f"GradientBoostedDecisionTree{kind}")
     return make(config, **arguments)
+
+
+def build_combined(tf, kind, config, arguments):
+    """Returns an Estimator of hidden layers and trees."""
+    from tensorflow.contrib.boosted_trees.estimator_batch import dnn_tree_combined_estimator
+
+    column = tf.contrib.layers.real_valued_column
+    make = getattr(dnn_tree_combined_estimator, kind)
+    return make(
+        dnn_feature_columns=[column("z")],
+        tree_learner_config=config,
+        num_trees=arguments["num_trees"],
+        tree_examples_per_layer=arguments["examples_per_layer"],
+        tree_feature_columns=[column("numbers", dimension=3), column("a_number")],
+        model_dir=arguments["model_dir"],
+        dnn_hidden_units=arguments["dnn_hidden_units"],
+        dnn_steps_to_train=arguments["dnn_steps_to_train"],
+    )
 
 
 def build_head(tf):

@@ -9,6 +9,8 @@ from estimator_bridge.tf1.contrib import layers
 __all__ = [
     "DEEP",
     "LINEAR",
+    "build_deep_input",
+    "build_deep_layers",
     "build_deep_logits",
     "build_linear_logits",
     "embedding_multipliers",
@@ -80,16 +82,45 @@ def build_deep_logits(features, columns, dimension, network, form, config, train
     Returns:
       float32 tensor [batch, dimension].
     """
-    units, activation_fn, dropout, min_slice_bytes = network
-    partitioner = make_partitioner(config, min_slice_bytes or _SLICE_BYTES)
+    net = build_deep_input(features, columns, make_partitioner(config, network[3] or _SLICE_BYTES))
+    return build_deep_layers(net, dimension, network[:3], form, train)
+
+
+def build_deep_input(features, columns, partitioner):
+    """Returns the input layer of a deep model, in the present variable scope `dnn`.
+
+    Args:
+      features: {feature: tensor}.
+      columns: list of feature columns.
+      partitioner: function for tf.variable_scope.
+
+    Returns:
+      float32 tensor [batch, n].
+    """
     values = tuple(features.values())
     with tf.variable_scope("input_from_feature_columns", values=values, partitioner=partitioner):
-        net = layers.input_from_feature_columns(
+        return layers.input_from_feature_columns(
             features,
             columns,
             weight_collections=[DEEP],
             scope=tf.get_variable_scope(),
         )
+
+
+def build_deep_layers(net, dimension, network, form, train):
+    """Returns the logits of a deep model, in the present variable scope `dnn`.
+
+    Args:
+      net: float32 tensor [batch, n], the input layer.
+      dimension: int, number of logits.
+      network: (sizes of the hidden layers, activation function, dropout or None).
+      form: format of the summaries' tags, of the scope and the kind.
+      train: bool, whether dropout applies.
+
+    Returns:
+      float32 tensor [batch, dimension].
+    """
+    units, activation_fn, dropout = network
     for place, size in enumerate(units):
         with tf.variable_scope(f"hiddenlayer_{place}", values=(net,)) as scope:
             net = layers.fully_connected(

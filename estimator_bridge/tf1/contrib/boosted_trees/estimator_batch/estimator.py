@@ -13,6 +13,8 @@ __all__ = [
     "GradientBoostedDecisionTreeEstimator",
     "GradientBoostedDecisionTreeRanker",
     "GradientBoostedDecisionTreeRegressor",
+    "build_class_head",
+    "check_classes",
 ]
 
 
@@ -21,10 +23,33 @@ def _pick(given):
     return TreeArguments(**{name: given[name] for name in TreeArguments._fields if name in given})
 
 
-def _build_class_head(n_classes, weight_column_name, label_keys):
+def check_classes(n_classes, learner_config):
+    """Refuses a LearnerConfig for another number of classes.
+
+    Args:
+      n_classes: int, number of classes.
+      learner_config: the LearnerConfig.
+
+    Raises:
+      ValueError: the numbers differ.
+    """
+    # As in 1.14, which names the two numbers the other way round.
+    if learner_config.num_classes not in (0, n_classes):
+        raise ValueError(
+            f"n_classes ({learner_config.num_classes}) doesn't match learner_config ({n_classes})."
+        )
+
+
+def build_class_head(n_classes, weight_column_name, label_keys):
+    """Returns the head of a classifier, whose loss TensorFlow can differentiate twice.
+
+    Args:
+      n_classes: int, number of classes.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      label_keys: list of the strings that labels are, or None.
+    """
     head = make_class_head(n_classes, weight_column_name, label_keys=label_keys)
     if n_classes > 2:
-        # A loss that TensorFlow can differentiate twice.
         head._losses = lambda labels, logits: compute_log_loss(labels, logits, n_classes)
     return head
 
@@ -74,13 +99,8 @@ class GradientBoostedDecisionTreeClassifier(Estimator):
         num_quantiles=100,
     ):
         arguments = _pick(locals())
-        # As in 1.14, which names the two numbers the other way round.
-        if learner_config.num_classes not in (0, n_classes):
-            raise ValueError(
-                f"n_classes ({learner_config.num_classes}) doesn't match "
-                f"learner_config ({n_classes})."
-            )
-        head = _build_class_head(n_classes, weight_column_name, label_keys)
+        check_classes(n_classes, learner_config)
+        head = build_class_head(n_classes, weight_column_name, label_keys)
         model_fn = make_model_fn(head, arguments)
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 

@@ -5,10 +5,17 @@ from typing import NamedTuple, Optional
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.gradient_trees.learner import Options
-from estimator_bridge.gradient_trees.model import GradientTrees, complete
+from estimator_bridge.gradient_trees.model import End, GradientTrees, complete
 from estimator_bridge.tf1.contrib.learn.model_spec import ModelFnOps
 
-__all__ = ["LEAF_INDEX", "TreeArguments", "count_logits", "make_model_fn"]
+__all__ = [
+    "LEAF_INDEX",
+    "TreeArguments",
+    "build_options",
+    "count_logits",
+    "make_model_fn",
+    "replace_fields",
+]
 
 # The prediction with the leaf of each tree.
 LEAF_INDEX = "leaf_index"
@@ -64,19 +71,10 @@ def make_model_fn(head, arguments):
     """
 
     def model_fn(features, labels, mode, config):
-        _check_one_process(config)
-        logits = count_logits(head)
-        options = Options(
-            complete(arguments.learner_config, logits),
-            arguments.examples_per_layer,
-            arguments.center_bias,
-            arguments.num_quantiles,
-            logits,
-        )
-        if mode == tf.estimator.ModeKeys.TRAIN and arguments.center_bias and logits > 1:
-            raise ValueError("Center bias should be False for multiclass.")
+        options = build_options(head, arguments, mode, config)
         given, other = _select(features, mode, arguments)
-        trees = GradientTrees(given, arguments.feature_columns, options, mode, arguments.num_trees)
+        end = End(arguments.num_trees, arguments.override_global_step_value)
+        trees = GradientTrees(given, arguments.feature_columns, options, mode, end)
         changed = trees.logits if other is None else trees.logits - trees.apply(other)
         if arguments.logits_modifier_function:
             changed = arguments.logits_modifier_function(changed, features, mode)
@@ -89,7 +87,7 @@ def make_model_fn(head, arguments):
 
         spec = _apply_head(head, features, mode, changed, labels, step)
         if mode == tf.estimator.ModeKeys.TRAIN:
-            return _replace(spec, training_hooks=[*(spec.training_hooks or ()), *trees.hooks])
+            return replace_fields(spec, training_hooks=[*(spec.training_hooks or ()), *trees.hooks])
         # In 1.14 it is in the predictions of the Core... Estimators only.
         if (
             arguments.output_leaf_index
@@ -97,11 +95,36 @@ def make_model_fn(head, arguments):
             and mode == tf.estimator.ModeKeys.PREDICT
         ):
             predictions = {**spec.predictions, LEAF_INDEX: trees.leaves}
-            spec = _replace(spec, predictions=predictions)
+            spec = replace_fields(spec, predictions=predictions)
         tf.train.get_or_create_global_step()
-        return _replace(spec, scaffold=tf.train.Scaffold(saver=trees.build_saver()))
+        return replace_fields(spec, scaffold=tf.train.Scaffold(saver=trees.build_saver()))
 
     return model_fn
+
+
+def build_options(head, arguments, mode, config):
+    """Returns what the training of trees is told, as Options.
+
+    Args:
+      head: the head.
+      arguments: the arguments of the Estimator, as TreeArguments.
+      mode: a key of tf.estimator.ModeKeys.
+      config: RunConfig.
+
+    Raises:
+      ValueError: an argument cannot be used.
+    """
+    _check_one_process(config)
+    logits = count_logits(head)
+    if mode == tf.estimator.ModeKeys.TRAIN and arguments.center_bias and logits > 1:
+        raise ValueError("Center bias should be False for multiclass.")
+    return Options(
+        complete(arguments.learner_config, logits),
+        arguments.examples_per_layer,
+        arguments.center_bias,
+        arguments.num_quantiles,
+        logits,
+    )
 
 
 def _check_one_process(config):
@@ -137,7 +160,13 @@ def _apply_head(head, features, mode, logits, labels, step):
     )
 
 
-def _replace(spec, **fields):
+def replace_fields(spec, **fields):
+    """Returns a spec with other values of some fields.
+
+    Args:
+      spec: EstimatorSpec or ModelFnOps.
+      **fields: the values.
+    """
     if isinstance(spec, ModelFnOps):
         # Its own _replace would call the constructor's checks with all fields by position.
         return ModelFnOps(**{**spec._asdict(), **fields})
