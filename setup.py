@@ -66,7 +66,9 @@ def pin_tensorflow(required):
         return required
     series = ".".join(found.split(".")[:2])
     pinned = {"tensorflow": f"tensorflow=={found}", "tf-keras": f"tf-keras=={series}.*"}
-    return [pinned.get(_name(one), one) for one in required]
+    # TensorFlow 2.20 uses what protobuf 7 has removed, and does not say so.
+    also = ["protobuf<7"] if series == "2.20" else []
+    return [*(pinned.get(_name(one), one) for one in required), *also]
 
 
 def _name(requirement):

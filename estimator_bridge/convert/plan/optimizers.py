@@ -5,12 +5,19 @@ epsilons are in different places: Keras 2 computes sqrt(v) + e, Keras 3 computes
 e' = e^2 both agree for v = 0 and for v >> e^2, which covers the values that occur.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable, NamedTuple, Optional
 
 from .model import Optimizer
 
-__all__ = ["Slot", "iterations_name", "keras2_options", "slots_of", "v1_options"]
+__all__ = [
+    "Slot",
+    "find_other_state",
+    "iterations_name",
+    "keras2_options",
+    "slots_of",
+    "v1_options",
+]
 
 ADAGRAD_INITIAL = 0.1
 
@@ -150,16 +157,35 @@ _OWN_SLOTS = {
         ("momentum", "momentum"),
     ),
 }
+# Optimizers of Keras 2 with the slots of Adam; the scope of their slots has their name.
+_LIKE_ADAM = ("Nadam", "Adamax")
 
 
-def find_kind(has_slot: Callable[[str], bool], version: int) -> Optional[str]:
-    """Returns the kind of the optimizer that has trained a variable; None if there is no state.
+def find_other_state(
+    optimizer: Optimizer, described: Iterable[Slot], slots: Mapping[str, str]
+) -> Optional[str]:
+    """Returns what has trained a variable, in words, if the described optimizer has not.
 
     Args:
-      has_slot: whether the checkpoint has a slot of this name for the variable.
-      version: 1 for tf.compat.v1.train, 2 for Keras 2.
+      optimizer: the described optimizer.
+      described: its slots.
+      slots: stored name of each slot of the variable -> its name in the checkpoint; {} without
+        state.
     """
-    return next((kind for kind, stored in _OWN_SLOTS[version] if has_slot(stored)), None)
+    kind = next((kind for kind, own in _OWN_SLOTS[optimizer.version] if own in slots), None)
+    if kind is None:
+        return f"an optimizer with the slots {', '.join(sorted(slots))}" if slots else None
+    scopes = {part for name in slots.values() for part in name.split("/")}
+    other = next((name for name in _LIKE_ADAM if name in scopes), None) if kind == "adam" else None
+    if other is not None or kind != optimizer.kind:
+        return other or kind
+    expected = {slot.stored for slot in described}
+    if kind == "rmsprop" and optimizer.version == 1:
+        # It has the slot of momentum also without momentum.
+        expected.add("RMSProp_2" if optimizer.options["centered"] else "RMSProp_1")
+    if expected == {*slots}:
+        return None
+    return f"{kind} with other settings (its slots are {', '.join(sorted(slots))})"
 
 
 def _rmsprop_slots(options: dict[str, Any], is_v1: bool) -> list[Slot]:

@@ -1,5 +1,6 @@
 """Reads variables of a checkpoint by their names or by the ends of their names."""
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Optional, Union
@@ -24,6 +25,8 @@ _STEPS = (
     f"iter{_OF_OBJECT}",
     f"_iterations{_OF_OBJECT}",
 )
+# Averages that a program adds, under names like those of slots.
+_NO_SLOTS = ("ExponentialMovingAverage",)
 
 
 class Checkpoint:
@@ -70,7 +73,7 @@ class Checkpoint:
         """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.
 
         Args:
-          name: a name from find_slot.
+          name: a name from find_slots.
         """
         scope, stored = name.rsplit("/", 1)
         number = 0
@@ -143,24 +146,19 @@ class Checkpoint:
             f"{', '.join(near or self.names[:4])} ...); give a checkpoint of the described model"
         )
 
-    def find_slot(self, variable: str, stored: str, version: int) -> Optional[str]:
-        """Returns the name of a slot variable, or None if the checkpoint does not have it.
+    def find_slots(self, variable: str, version: int) -> dict[str, str]:
+        """Returns the stored name of each slot of a variable -> its name in the checkpoint.
 
         Args:
           variable: name of the trained variable.
-          stored: name of the slot in checkpoints.
           version: 1 for tf.compat.v1.train, 2 for Keras 2.
         """
         # v1: <variable>/<slot>, or <variable>/t_0/<slot>. Keras 2: <scope>/<variable>/<slot>.
-        if version == 1:
-            names = [
-                name
-                for name in self.names
-                if f"/{variable}/" in f"/{name}" and name.endswith(f"/{stored}")
-            ]
-        else:
-            names = [name for name in self.names if name.endswith(f"/{variable}/{stored}")]
-        return names[0] if names else None
+        start, more = ("(?:^|/)", r"(?:t_\d+/)?") if version == 1 else ("/", "")
+        pattern = re.compile(rf"{start}{re.escape(variable)}/{more}([^/]+)$")
+        matches = ((pattern.search(name), name) for name in self.names)
+        found = {match[1]: name for match, name in reversed([*matches]) if match}
+        return {slot: name for slot, name in found.items() if slot not in _NO_SLOTS}
 
 
 def open_checkpoint(where: str) -> Checkpoint:

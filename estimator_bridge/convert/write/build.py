@@ -1,12 +1,12 @@
 """Builds the Keras model with the weights and the optimizer state of the checkpoint."""
 
 import types
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.model import Optimizer, Plan
-from ..plan.optimizers import find_kind, iterations_name, slots_of
+from ..plan.model import Plan
+from ..plan.optimizers import find_other_state, iterations_name, slots_of
 from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
 from .trees import NODES
@@ -93,7 +93,7 @@ def _refuse_state_of_tf1(plan: Plan, checkpoint: Checkpoint, variable: str) -> N
         if optimizer is None or optimizer.version == 1:
             continue
         for slot in slots_of(optimizer._replace(version=1), None):
-            if checkpoint.find_slot(variable, slot.stored, 1) is not None:
+            if slot.stored in checkpoint.find_slots(variable, 1):
                 raise BridgeError(
                     f"checkpoint {checkpoint.path}: the optimizer state of {variable} is that of "
                     f"TensorFlow 1.x ({slot.stored}), but the Estimator is one of TensorFlow 2: "
@@ -108,22 +108,6 @@ def _variable_of(layer: Any, attribute: str) -> Any:
     for part in attribute.split("."):
         found = found[int(part)] if part.isdigit() else getattr(found, part)
     return found
-
-
-def _describe_other_optimizer(
-    optimizer: Optimizer, checkpoint: Checkpoint, variable: str
-) -> Optional[str]:
-    """Returns a message if another optimizer than the described one has trained a variable."""
-    version = optimizer.version
-    kind = find_kind(
-        lambda stored: checkpoint.find_slot(variable, stored, version) is not None, version
-    )
-    if kind in (None, optimizer.kind):
-        return None
-    return (
-        f"{variable} was trained with {kind}, but the described Estimator trains it with "
-        f"{optimizer.kind}"
-    )
 
 
 def _restore_optimizers(
@@ -142,7 +126,15 @@ def _restore_optimizers(
         optimizer = plan.wide_optimizer if wide else plan.deep_optimizer
         if optimizer is None:
             continue
-        other = _describe_other_optimizer(optimizer, checkpoint, name)
+        rate = rate_at(optimizer.rate, checkpoint.step) if optimizer.kind == "momentum" else None
+        described = slots_of(optimizer, rate)
+        stored = checkpoint.find_slots(name, optimizer.version)
+        stored = {slot: one for slot, one in stored.items() if one not in names}
+        other = find_other_state(optimizer, described, stored)
+        if other is not None:
+            other = (
+                f"{name} was trained with {other}, but the described Estimator has {optimizer.kind}"
+            )
         if other is not None and not other_optimizer:
             raise BridgeError(
                 f"checkpoint {checkpoint.path}: {other}; describe the Estimator with the optimizer "
@@ -151,9 +143,8 @@ def _restore_optimizers(
         if other is not None:
             notes.append(f"optimizer state: {other}; it starts without state")
             continue
-        rate = rate_at(optimizer.rate, checkpoint.step) if optimizer.kind == "momentum" else None
-        for slot in slots_of(optimizer, rate):
-            found = checkpoint.find_slot(name, slot.stored, optimizer.version)
+        for slot in described:
+            found = stored.get(slot.stored)
             if found is None:
                 _refuse_state_of_tf1(plan, checkpoint, name)
                 notes.append(
@@ -163,9 +154,9 @@ def _restore_optimizers(
                 continue
             target = slots[f"{variable.path.replace('/', '_')}_{slot.name}"]
             target.assign(slot.convert(checkpoint.get_slot(found)).reshape(tuple(target.shape)))
-    described = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
+    parts = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
     # A MultiOptimizer lists the optimizer of its map (wide) before the default (deep).
-    for one, part in zip(optimizers, described):
+    for one, part in zip(optimizers, parts):
         one.iterations.assign(int(checkpoint.get(iterations_name(part, checkpoint.names))))
     model.optimizer.iterations.assign(checkpoint.step)
     return notes

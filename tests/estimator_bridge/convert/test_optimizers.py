@@ -72,6 +72,39 @@ def test_a_checkpoint_of_another_optimizer_is_refused_unless_it_is_allowed(versi
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("version", "kind", "options", "slots", "words"),
+    [
+        (2, "adam", {}, "m v", None),
+        (2, "adam", {}, "", None),
+        (2, "adam", {"amsgrad": True}, "m v vhat", None),
+        (2, "adam", {}, "m v vhat", "adam with other settings (its slots are m, v, vhat)"),
+        (2, "sgd", {}, "accum_grad accum_var", "an optimizer with the slots accum_grad, accum_var"),
+        (2, "rmsprop", {"centered": True, "momentum": 0}, "rms momentum", "rmsprop with other"),
+        (2, "rmsprop", {"centered": False, "momentum": 0.9}, "rms momentum", None),
+        (2, "rmsprop", {"centered": False, "momentum": 0}, "rms momentum", "rmsprop with other"),
+        (1, "rmsprop", {"centered": False, "momentum": 0}, "RMSProp RMSProp_1", None),
+        (1, "rmsprop", {"centered": True, "momentum": 0}, "RMSProp RMSProp_1 RMSProp_2", None),
+        (1, "rmsprop", {"centered": True, "momentum": 0}, "RMSProp RMSProp_1", "rmsprop with"),
+        (1, "momentum", {}, "Momentum", None),
+        (1, "momentum", {}, "Adadelta Adadelta_1", "an optimizer with the slots Adadelta"),
+        (1, "adam", {}, "m v", "an optimizer with the slots m, v"),
+    ],
+)  # fmt: skip
+def test_slots_of_another_optimizer_or_of_other_settings(version, kind, options, slots, words):
+    from estimator_bridge.convert.plan.model import Optimizer
+    from estimator_bridge.convert.plan.optimizers import find_other_state, slots_of
+
+    optimizer = Optimizer(kind, 0.1, options, version)
+    stored = {slot: f"training/Name/kernel/{slot}" for slot in slots.split()}
+    found = find_other_state(optimizer, slots_of(optimizer, 0.1), stored)
+    assert found == words or words and found.startswith(words)
+    of_nadam = {slot: f"training/Nadam/kernel/{slot}" for slot in ("m", "v")}
+    if version == 2:
+        assert find_other_state(optimizer, slots_of(optimizer, 0.1), of_nadam) == "Nadam"
+
+
 def test_an_unknown_optimizer_leaves_the_model_uncompiled(tmp_path):
     from estimator_bridge import tf
 
