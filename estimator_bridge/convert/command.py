@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from .read.checkpoint import Checkpoint, open_checkpoint
 from .read.source import add_source_flags, check_places, describe, require_keras_3
 from .write import tree_files
 from .write.older_keras import check_version, rewrite_for
+from .write.targets import complete_together
 
 __all__ = ["main"]
 
@@ -66,6 +68,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for kind in tree_files.KINDS:
         parser.add_argument(f"--{kind}", metavar="PATH", help=tree_files.HELP[kind])
     parser.add_argument("--overwrite", action="store_true", help="replace existing files")
+    # Set by `_start_again`: the user's module is imported in a process of its own.
+    parser.add_argument("--read_apart", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
 
@@ -102,8 +106,10 @@ def main(argv: list[str]) -> int:
     version = check_version(options.keras) if options.keras else None
     require_keras_3()
     if options.model_fn:
-        return _wrap(options, folder, version)
+        return _wrap(options, argv, folder, version)
     plan, checkpoint = _read(options)
+    if _is_eager_off():
+        return _start_again(argv)
     if options.no_optimizer:
         plan = plan._replace(wide_optimizer=None, deep_optimizer=None)
     from .write.build import build_model
@@ -114,13 +120,16 @@ def main(argv: list[str]) -> int:
     origin = f"{Path(checkpoint.path).parent.name}/{Path(checkpoint.path).name}"
     written = write_module(plan, origin)
     built = build_model(plan, written, checkpoint, options.other_optimizer)
-    built.model.save(options.output)
-    if version is not None:
-        rewrite_for(options.output, version)
-    notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
+    trees = {kind: path for kind in tree_files.KINDS if (path := getattr(options, kind))}
+    with complete_together([options.output, folder, *trees.values()]) as (output, saved, *others):
+        built.model.save(output)
+        if version is not None:
+            rewrite_for(output, version)
+        notes = [*built.notes, *export_saved_model(plan, built.model, saved, options.receiver)]
+        for kind, path in zip(trees, others):
+            tree_files.write_tree_file(plan, kind, path)
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
-    others = _write_tree_files(options, plan)
     where = escape(checkpoint.path)
     print(f"converted {plan.kind} ({plan.head.task}), {_step_of(checkpoint)}, {where}")
     print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")
@@ -128,8 +137,8 @@ def main(argv: list[str]) -> int:
     print(f"  SavedModel    {folder}")
     if options.emit_code:
         print(f"  code          {options.emit_code}")
-    for line in others:
-        print(line)
+    for kind, path in trees.items():
+        print(f"  {kind:<13} {path}")
     assumptions = _assumptions(plan) if options.estimator and not options.input_fn else ()
     for note in (*assumptions, *plan.left_out, *plan.training_notes, *notes):
         print(f"  note: {escape(note)}", file=sys.stderr)
@@ -143,15 +152,20 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _write_tree_files(options: argparse.Namespace, plan: Plan) -> list[str]:
-    """Writes the files of other libraries; returns a line for each of them."""
-    lines = []
-    for kind in tree_files.KINDS:
-        path = getattr(options, kind)
-        if path:
-            tree_files.write_tree_file(plan, kind, path)
-            lines.append(f"  {kind:<13} {path}")
-    return lines
+def _is_eager_off() -> bool:
+    """Returns whether the user's module has turned eager execution off, which Keras 3 needs."""
+    from estimator_bridge import tf
+
+    return not tf.executing_eagerly()
+
+
+def _start_again(argv: list[str]) -> int:
+    """Converts in a new process, which reads the Estimator in one of its own; returns the status.
+
+    Eager execution is off for a whole process, for example for shared embeddings.
+    """
+    command = [sys.executable, "-m", "estimator_bridge", "convert", "--read_apart", *argv]
+    return subprocess.run(command, check=False).returncode
 
 
 def _step_of(checkpoint: Checkpoint) -> str:
@@ -161,7 +175,7 @@ def _step_of(checkpoint: Checkpoint) -> str:
 
 def _read(options: argparse.Namespace) -> tuple[Plan, Checkpoint]:
     """Returns the model that the options choose, and its checkpoint."""
-    if not options.as_version:
+    if not (options.as_version or options.read_apart):
         source = describe(options)
         return source.plan, source.checkpoint
     from .read.own_process import read_apart
@@ -183,7 +197,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         )
 
 
-def _wrap(options: argparse.Namespace, folder: str, version: Optional[str]) -> int:
+def _wrap(options: argparse.Namespace, argv: list[str], folder: str, version: Optional[str]) -> int:
     """Converts with --model_fn; returns the exit status."""
     if not options.estimator or not options.input_fn or options.emit_code:
         raise BridgeError(
@@ -192,14 +206,20 @@ def _wrap(options: argparse.Namespace, folder: str, version: Optional[str]) -> i
         )
     from .read.forward_pass import export_forward_pass
     from .read.own_process import export_apart
-    from .write.keras_layer import wrap_forward_pass
+    from .write.keras_layer import wrap_forward_pass, write_forward_pass
 
     with tempfile.TemporaryDirectory() as exports:
-        export = export_apart if options.as_version else export_forward_pass
-        exported = export(options, exports)
-        model = wrap_forward_pass(exported, options.output, folder)
-    if version is not None:
-        rewrite_for(options.output, version)
+        is_apart = options.as_version or options.read_apart
+        exported = (export_apart if is_apart else export_forward_pass)(options, exports)
+        if _is_eager_off():
+            return _start_again(argv)
+        # The Keras model refers to the folder by its name, so the folder has to be there first.
+        with complete_together([folder]) as (saved,):
+            write_forward_pass(exported, saved)
+        with complete_together([options.output]) as (output,):
+            model = wrap_forward_pass(exported, output, folder)
+            if version is not None:
+                rewrite_for(output, version)
     checkpoint = open_checkpoint(exported.checkpoint)
     print(f"wrapped the model_fn of {options.estimator}, {_step_of(checkpoint)}")
     print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} weights")

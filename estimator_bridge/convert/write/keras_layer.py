@@ -5,7 +5,6 @@ class of this package. It always runs the model_fn in mode PREDICT. Even in trai
 dropout, and moving averages do not change.
 """
 
-import shutil
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..read.forward_pass import ForwardPass
 from .columns import identifier
 from .signatures import is_argument
 
-__all__ = ["ENDPOINT", "wrap_forward_pass"]
+__all__ = ["ENDPOINT", "wrap_forward_pass", "write_forward_pass"]
 
 ENDPOINT = "serve"
 
@@ -31,8 +30,44 @@ def _choose_arguments(names: Iterable[str]) -> dict[str, str]:
     return arguments
 
 
+def _make_specs(exported: ForwardPass) -> dict[str, Any]:
+    """Returns name of a feature -> its TensorSpec, with the name of the argument."""
+    from estimator_bridge import tf
+
+    arguments = _choose_arguments(exported.specs)
+    return {
+        name: tf.TensorSpec(shape, dtype, arguments[name])
+        for name, (shape, dtype) in exported.specs.items()
+    }
+
+
+def write_forward_pass(exported: ForwardPass, folder: str) -> None:
+    """Writes the SavedModel, with an endpoint that takes a dict of features.
+
+    Args:
+      exported: the forward pass of an Estimator.
+      folder: the new folder to write.
+    """
+    from estimator_bridge import tf
+
+    loaded = tf.saved_model.load(exported.export)
+    signature = loaded.signatures[
+        "predict" if "predict" in loaded.signatures else "serving_default"
+    ]
+    holder = tf.Module()
+    # The tables and variables to save must be attributes of the module.
+    holder.loaded = loaded
+
+    @tf.function(input_signature=[_make_specs(exported)])
+    def serve(features: dict[str, Any]) -> Any:
+        return signature(**{exported.keys[name]: one for name, one in features.items()})
+
+    setattr(holder, ENDPOINT, serve)
+    tf.saved_model.save(holder, folder, signatures={"serving_default": serve, "predict": serve})
+
+
 def wrap_forward_pass(exported: ForwardPass, output: str, folder: str) -> Any:
-    """Writes the SavedModel and the Keras model around it.
+    """Writes the Keras model around the SavedModel.
 
     Args:
       exported: the forward pass of an Estimator.
@@ -44,32 +79,10 @@ def wrap_forward_pass(exported: ForwardPass, output: str, folder: str) -> Any:
     """
     import keras
 
-    from estimator_bridge import tf
-
-    arguments = _choose_arguments(exported.specs)
-    specs = {
-        name: tf.TensorSpec(shape, dtype, arguments[name])
-        for name, (shape, dtype) in exported.specs.items()
-    }
-    loaded = tf.saved_model.load(exported.export)
-    signature = loaded.signatures[
-        "predict" if "predict" in loaded.signatures else "serving_default"
-    ]
-    holder = tf.Module()
-    # The tables and variables to save must be attributes of the module.
-    holder.loaded = loaded
-
-    @tf.function(input_signature=[specs])
-    def serve(features: dict[str, Any]) -> Any:
-        return signature(**{exported.keys[name]: one for name, one in features.items()})
-
-    setattr(holder, ENDPOINT, serve)
-    shutil.rmtree(folder, ignore_errors=True)
-    tf.saved_model.save(holder, folder, signatures={"serving_default": serve, "predict": serve})
     layer = keras.layers.TFSMLayer(folder, call_endpoint=ENDPOINT, name="model_fn")
     inputs = {
         name: keras.Input(tuple(spec.shape[1:]), name=layer_name(name), dtype=spec.dtype.name)
-        for name, spec in specs.items()
+        for name, spec in _make_specs(exported).items()
     }
     model = keras.Model(inputs, layer(inputs), name="model")
     model.save(output)
