@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.contrib.tensor_forest.client import random_forest
+from tensorflow.contrib.tensor_forest.client import eval_metrics, random_forest
 from tensorflow.contrib.tensor_forest.python import tensor_forest
 
 from estimator_bridge.tf1.unsupported import NotSuppliedError
@@ -164,3 +164,48 @@ def test_other_columns_are_refused(column, message):
     forest = tensor_forest.RandomForestGraphs(small())
     with pytest.raises(NotSuppliedError, match=message):
         forest.inference_graph({"x": column()})
+
+
+# What 1.15.5 computes for the rows of the test; of thresholds, each sixteenth.
+METRICS = {
+    "accuracy": [0.16667],
+    "auc": [0.21875],
+    "classification_log_loss": [0.49921],
+    "precision": [0.16667],
+    "precision_at_thresholds": [0.33333, 0.22222, 0.14286, 0.16667, 0.2, 0.0, 0.0],
+    "r2": [-3.58098],
+    "recall": [0.25],
+    "recall_at_thresholds": [1.0, 0.5, 0.25, 0.25, 0.25, 0.0, 0.0],
+    "sigmoid_entropy": [0.79665],
+    "softmax_entropy": [1.77084],
+    "top_5": [0.91667],
+}
+TWO_CLASSES = (
+    *("auc", "precision", "recall", "sigmoid_entropy"),
+    *("precision_at_thresholds", "recall_at_thresholds"),
+)
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_a_metric_is_that_of_1_15(name):
+    random = np.random.RandomState(0)
+    six, targets = random.dirichlet(np.ones(6), 12), random.randint(0, 6, 12)
+    both, classes = random.dirichlet(np.ones(2), 12), random.randint(0, 2, 12)
+    random.rand(12)
+    scores, numbers = random.rand(12, 1), random.rand(12, 1)
+    given, labels = (both, classes) if name in TWO_CLASSES else (six, targets)
+    if eval_metrics.get_prediction_key(name) == "classes":
+        given = given.argmax(1)
+    if name in ("sigmoid_entropy", "classification_log_loss"):
+        labels = labels[:, None]
+    if name == "r2":
+        given, labels = scores, numbers
+    kind = np.int64 if given.dtype.kind == "i" else np.float32
+    labels = labels.astype(np.float32) if name == "r2" else labels
+    metric = eval_metrics.get_metric(name)
+    value, update = metric(tf.constant(given.astype(kind)), tf.constant(labels))
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        session.run(update)
+        found = np.ravel(session.run(value))
+    np.testing.assert_allclose(found[:: max(1, found.size // 6)], METRICS[name], atol=1e-5)

@@ -7,6 +7,7 @@ __all__ = ["get_metric", "get_prediction_key"]
 INFERENCE_PROB_NAME = "probabilities"
 INFERENCE_PRED_NAME = "classes"
 FEATURE_IMPORTANCE_NAME = "global_feature_importance"
+_THRESHOLDS = [place / 100 for place in range(100)]
 
 
 def _top_k(k):
@@ -18,7 +19,7 @@ def _top_k(k):
 
 
 def _one_hot(targets, probabilities):
-    return tf.one_hot(tf.to_int32(tf.reshape(targets, [-1])), tf.shape(probabilities)[1])
+    return tf.one_hot(tf.to_int32(tf.squeeze(targets, [1])), probabilities.shape[1])
 
 
 def _predictions(predictions, unused_targets, **unused_kwargs):
@@ -26,11 +27,18 @@ def _predictions(predictions, unused_targets, **unused_kwargs):
 
 
 def _log_loss(probabilities, targets, weights=None):
-    return tf.metrics.mean(
-        tf.losses.log_loss(
-            _one_hot(targets, probabilities), probabilities, 1.0 if weights is None else weights
-        )
-    )
+    loss = tf.losses.log_loss(_one_hot(targets, probabilities), probabilities)
+    return tf.metrics.mean(loss, weights)
+
+
+def _sigmoid_entropy(probabilities, targets, weights=None):
+    loss = tf.losses.sigmoid_cross_entropy(_one_hot(targets, probabilities), probabilities)
+    return tf.metrics.mean(loss, weights)
+
+
+def _softmax_entropy(probabilities, targets, weights=None):
+    loss = tf.losses.sparse_softmax_cross_entropy(tf.to_int32(targets), probabilities)
+    return tf.metrics.mean(loss, weights)
 
 
 def _precision(predictions, targets, weights=None):
@@ -39,6 +47,14 @@ def _precision(predictions, targets, weights=None):
 
 def _recall(predictions, targets, weights=None):
     return tf.metrics.recall(targets, predictions, weights)
+
+
+def _precision_at_thresholds(predictions, targets, weights=None):
+    return tf.metrics.precision_at_thresholds(targets, predictions[:, 1], _THRESHOLDS, weights)
+
+
+def _recall_at_thresholds(predictions, targets, weights=None):
+    return tf.metrics.recall_at_thresholds(targets, predictions[:, 1], _THRESHOLDS, weights)
 
 
 def _accuracy(predictions, targets, weights=None):
@@ -61,9 +77,13 @@ _EVAL_METRICS = {
     "accuracy": (_accuracy, INFERENCE_PRED_NAME),
     "classification_log_loss": (_log_loss, INFERENCE_PROB_NAME),
     "precision": (_precision, INFERENCE_PRED_NAME),
+    "precision_at_thresholds": (_precision_at_thresholds, INFERENCE_PROB_NAME),
     "predictions": (_predictions, INFERENCE_PRED_NAME),
     "r2": (_r2, "scores"),
     "recall": (_recall, INFERENCE_PRED_NAME),
+    "recall_at_thresholds": (_recall_at_thresholds, INFERENCE_PROB_NAME),
+    "sigmoid_entropy": (_sigmoid_entropy, INFERENCE_PROB_NAME),
+    "softmax_entropy": (_softmax_entropy, INFERENCE_PROB_NAME),
     "top_5": (_top_k(5), INFERENCE_PROB_NAME),
 }
 
