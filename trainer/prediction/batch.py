@@ -17,14 +17,9 @@ from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction import rejected
+from trainer.prediction.cores import count_cores, count_processes
 from trainer.prediction.file_predictor import FilePredictor
-from trainer.prediction.parallel import (
-    FilesWork,
-    Predictions,
-    count_cores,
-    count_processes,
-    predict_here,
-)
+from trainer.prediction.parallel import FilesWork, Predictions, predict_here
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.shards import (
     Manifest,
@@ -189,7 +184,7 @@ class _Job:
         output = self._request.output
         self._require_absent(output)
         output.parent.mkdir(parents=True, exist_ok=True)
-        with self._begin(list(files)):
+        with self._begin(list(files), output.with_name(f".{output.name}.waiting")):
             self._write(output, files)
         self._copies.store_output(output)
         return Written(self.num_rows, num_rejected=self._num_rejected)
@@ -219,7 +214,7 @@ class _Job:
             for file, name in list(zip(files, names))[index::count]
         ]
         waiting = [shard for shard in shards if not self._is_complete(shard, manifest)]
-        with self._begin([shard.file for shard in waiting]):
+        with self._begin([shard.file for shard in waiting], folder / f".{part}.waiting"):
             for shard in waiting:
                 self._write_shard(shard, manifest)
         num_skipped = len(shards) - len(waiting)
@@ -247,8 +242,8 @@ class _Job:
         copies.store_output(manifest.path)
 
     @contextmanager
-    def _begin(self, files: list[DataFile]) -> Iterator[None]:
-        """Within the block, the predictions for files may be made in several processes."""
+    def _begin(self, files: list[DataFile], folder: Path) -> Iterator[None]:
+        """Within the block, several processes may predict files; `folder` is for their results."""
         self._waiting = files
         request = self._request
         count = count_processes(request.processes, files)
@@ -259,7 +254,6 @@ class _Job:
         threads = max(1, count_cores() // count)
         export = self._predictor.export
         work = FilesWork(export, request.data_config, columns, request.rejects, threads)
-        folder = request.output.parent if is_file_name(request.output) else request.output
         self._predictions = Predictions(work, list(files), count, folder)
         try:
             yield

@@ -24,8 +24,8 @@ from trainer.engines.options import LOCAL, define_engine, read_engine
 from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
 from trainer.inputs.files import find_files
+from trainer.prediction.cores import ROWS_OF_PROCESS
 from trainer.prediction.description import check_copied, describe_export, load_data_config
-from trainer.prediction.parallel import ROWS_OF_PROCESS
 from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import FORMATS, is_file_name
 

@@ -1,46 +1,22 @@
 """Batch prediction in several processes of this machine: each predicts whole files."""
 
 import contextlib
-import os
-import tempfile
+import shutil
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import pyarrow as pa
 
+import estimator_bridge as bridge
 from trainer import config as config_lib
 from trainer.engines.processes import run_in_processes
 from trainer.inputs.files import DataFile
-from trainer.inputs.row_estimate import estimate_rows
-from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
 
-# A process is started for as many rows. To start one costs as much processor time as some 500,000.
-ROWS_OF_PROCESS = 2_000_000
-
-
-def count_processes(requested: int, files: Sequence[DataFile]) -> int:
-    """Returns the number of processes that predict some files; 1: this one.
-
-    Args:
-        requested: the number that the user has given; 0: unset.
-        files: the input.
-    """
-    if len(files) < 2 or requested == 1:
-        return 1
-    if requested:
-        return min(requested, len(files))
-    rows = estimate_rows(files) or 0
-    return max(1, min(count_cores(), len(files), int(rows // ROWS_OF_PROCESS)))
-
-
-def count_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+if TYPE_CHECKING:
+    from trainer.prediction.file_predictor import FilePredictor
 
 
 class Part(NamedTuple):
@@ -55,7 +31,7 @@ class Part(NamedTuple):
     rejected: list[dict[str, Any]]
 
 
-def predict_here(predictor: FilePredictor, file: DataFile, rejects: bool) -> Iterator[Part]:
+def predict_here(predictor: "FilePredictor", file: DataFile, rejects: bool) -> Iterator[Part]:
     """Yields the predictions for a file, in its order.
 
     Args:
@@ -110,10 +86,11 @@ class FilesWork:
         """
         file, path = task
         if self._predictor is None:
-            import estimator_bridge as bridge
-
+            # Imported here, because it imports TensorFlow, which would log more before.
             bridge.set_verbosity("error")
             bridge.prefer_onednn()
+            from trainer.prediction.file_predictor import FilePredictor
+
             predictor = Predictor(self._export, threads=self._threads)
             self._predictor = FilePredictor(predictor, self._data, *self._columns)
         rejected = []
@@ -136,14 +113,17 @@ class Predictions:
         work: predicts a file.
         files: the input, in the order in which the predictions are read.
         count: number of processes.
-        folder: for files of predictions that wait for their turn.
+        folder: for files of predictions that wait for their turn; it is made anew and removed.
     """
 
     def __init__(
         self, work: FilesWork, files: Sequence[DataFile], count: int, folder: Path
     ) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix=".predicting-", dir=folder)
-        self._paths = deque(Path(self._folder.name, f"{n}.arrow") for n in range(len(files)))
+        self._folder = folder
+        # That of a command that was killed may be there.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self._paths = deque(folder / f"{number}.arrow" for number in range(len(files)))
         self._results = run_in_processes(work, list(zip(files, self._paths)), count)
 
     def read(self) -> Iterator[Part]:
@@ -165,4 +145,4 @@ class Predictions:
     def close(self) -> None:
         """Ends the processes, and removes the predictions that have not been read."""
         self._results.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)

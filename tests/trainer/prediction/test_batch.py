@@ -339,6 +339,14 @@ class TestProcesses:
             make.csv(data / f"part-{number}.csv", rows)
         return data
 
+    @pytest.fixture
+    def twice(self, folder, tmp_path):
+        """Two good files."""
+        paths = [tmp_path / f"good-{number}.csv" for number in range(2)]
+        for path in paths:
+            shutil.copy(folder / "part-1.csv", path)
+        return ",".join(map(str, paths))
+
     @staticmethod
     def _contents(folder):
         return {
@@ -360,6 +368,22 @@ class TestProcesses:
             assert _run(*command, f"--processes={number}") == 0
         assert self._contents(tmp_path / "whole-2") == self._contents(tmp_path / "whole-1")
         assert len(_read(tmp_path / "whole-2" / "all.csv")) == 4 * 30 - 3
+
+    def test_what_a_killed_command_left_is_removed(self, finished, twice, tmp_path, run_module):
+        left = tmp_path / "out" / "._predictions.json.waiting"
+        left.mkdir(parents=True)
+        (left / "0.arrow").write_bytes(b"half")
+        done = run_module(
+            "trainer.predict",
+            *(f"--export={finished.export}", f"--data={twice}"),
+            *(f"--output={tmp_path / 'out'}", "--processes=2"),
+        )
+        assert done.returncode == 0 and "60 rows in" in done.errors[-1], done.stderr
+        # The processes have lowered TensorFlow's level before they import it.
+        assert "oneDNN custom operations" not in done.stderr
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+            "_predictions.json", "good-0.csv", "good-1.csv",
+        ]  # fmt: skip
 
     def test_an_error_leaves_only_whole_files(self, finished, folder, tmp_path, capsys):
         command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
