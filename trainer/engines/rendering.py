@@ -16,7 +16,7 @@ DATAPROC_CORES = ("4", "8", "16")
 # In the image of this package.
 PYTHON = "/opt/venv/bin/python"
 # Flags of trainer.predict that are no parameters: the template decides, or they need other rows.
-FIXED = ("as", "engine", "beam_options", "spark_options", "part", "row")
+FIXED = ("as", "engine", "beam_options", "spark_options", "part", "processes", "row")
 
 
 class Place(NamedTuple):

@@ -59,6 +59,7 @@ def test_a_template_of_dataflow(tmp_path, capsys):
     parameters = {one["name"]: one for one in specification["metadata"]["parameters"]}
     assert all(re.fullmatch(r"[a-z_]+", name) for name in parameters)
     assert {name for name, one in parameters.items() if not one["isOptional"]} == {"data", "output"}
+    assert not {"engine", "row", "part", "processes", "help"} & set(parameters)
     assert parameters["bad_rows"]["regexes"] == ["^(fail|write)$"]
     given = launch["launchParameter"]["parameters"]
     assert given == {
