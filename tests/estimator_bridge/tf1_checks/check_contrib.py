@@ -445,12 +445,10 @@ def test_support_vector_machine_of_contrib_learn(tmp_path):
     classes = np.array([row["classes"] for row in rows])
     assert classes.dtype.kind == "i" and (classes == y).mean() > 0.97
     # The margin is wide, because the hinge loss ignores examples far from the boundary.
-    (name,) = [n for n in machine.get_variable_names() if n.endswith("/first/weights")]
+    (name,) = [n for n in machine.get_variable_names() if n == "linear/first/weight"]
     assert machine.get_variable_value(name)[0, 0] > 0.5
     logits = np.array([row["logits"][0] for row in rows])
     loss = np.maximum(1 - (2 * y - 1) * logits, 0).mean()
-    assert machine.evaluate(input_fn=input_fn, steps=1)["average_loss"] == pytest.approx(
-        loss, rel=1e-4
-    )
+    assert machine.evaluate(input_fn=input_fn, steps=1)["loss"] == pytest.approx(loss, rel=1e-4)
     with pytest.raises(ValueError, match="kernels"):
         contrib.learn.SVM("id", columns, kernels=[1])

@@ -9,7 +9,7 @@ from estimator_bridge.tf1.contrib.learn.model_spec import (
     ProblemType,
 )
 
-__all__ = ["make_class_head", "make_regression_head"]
+__all__ = ["SvmHead", "make_class_head", "make_regression_head"]
 
 _BIAS_LEARNING_RATE = 0.1
 _THRESHOLD = 0.5
@@ -185,6 +185,41 @@ class _BinaryHead(_ClassHead):
                 metrics.recall_at_thresholds(labels, logistic, [_THRESHOLD], weights)
             ),
         }
+
+
+class SvmHead(_Head):
+    """The head of a support vector machine: hinge loss of labels 0 and 1.
+
+    Args:
+      weight_column_name: name of the feature with the examples' weights, or None.
+    """
+
+    scope_name = "binary_svm_head"
+
+    def __init__(self, weight_column_name=None):
+        super().__init__(1, weight_column_name)
+
+    def _labels(self, labels):
+        return tf.to_float(tf.expand_dims(labels, 1) if labels.shape.ndims == 1 else labels)
+
+    def _losses(self, labels, logits):
+        return tf.nn.relu(1 - (2 * labels - 1) * logits)
+
+    def _predictions(self, logits):
+        with tf.name_scope(None, "predictions", [logits]):
+            return {
+                PredictionKey.LOGITS: logits,
+                PredictionKey.CLASSES: _choose_class(logits),
+            }
+
+    def _metrics(self, labels, predictions, weights):
+        found = predictions[PredictionKey.CLASSES]
+        return {"accuracy": tf.metrics.accuracy(labels, found, weights)}
+
+
+def _choose_class(logits):
+    both = tf.concat([tf.zeros_like(logits), logits], 1)
+    return tf.argmax(both, 1, name=PredictionKey.CLASSES)
 
 
 def _first(metric):

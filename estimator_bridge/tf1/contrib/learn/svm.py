@@ -1,25 +1,15 @@
 """`tf.contrib.learn.SVM`: a linear support vector machine, solved in the dual."""
 
-import tensorflow.compat.v1 as tf
-
-from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
+from estimator_bridge.tf1.contrib.learn.fitting import Estimator
+from estimator_bridge.tf1.contrib.learn.heads import SvmHead
+from estimator_bridge.tf1.contrib.learn.model_spec import PredictionKey
 from estimator_bridge.tf1.contrib.learn.predicting import one_output
+from estimator_bridge.tf1.contrib.learn.sdca import sdca_model_fn
 
 __all__ = ["SVM"]
 
 
-class _Hinge(tf.estimator.experimental.LinearSDCA):
-    """The SDCA solver of tf.estimator with hinge loss, which LinearSDCA does not offer."""
-
-    def get_train_step(self, state_manager, weight_column_name, loss_type, *args):
-        return super().get_train_step(state_manager, weight_column_name, "hinge_loss", *args)
-
-
-def _hinge_loss(labels, logits):
-    return tf.nn.relu(1 - (2 * tf.cast(labels, logits.dtype) - 1) * logits)
-
-
-class SVM(FitMixin, tf.estimator.LinearEstimator):
+class SVM(Estimator):
     """A binary classifier. Labels are 0 and 1; predictions are `logits` and `classes`.
 
     Args:
@@ -30,12 +20,12 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
       l1_regularization: strength of the L1 regularization of the weights.
       l2_regularization: strength of the L2 regularization; the solver uses at least 1.
       num_loss_partitions: int, number of workers that train at once.
-      kernels: not supported; must be None.
+      kernels: not supported, as in 1.x; must be None.
       config: RunConfig, or None.
-      feature_engineering_fn: not supported; must be None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
 
     Raises:
-      ValueError: kernels or feature_engineering_fn are given.
+      ValueError: kernels are given.
     """
 
     def __init__(
@@ -51,22 +41,28 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
         config=None,
         feature_engineering_fn=None,
     ):
-        if kernels is not None or feature_engineering_fn is not None:
+        if kernels is not None:
             raise ValueError(
-                "tf.contrib.learn.SVM: kernels and feature_engineering_fn are not supported; "
-                "transform the features in the input_fn"
+                "tf.contrib.learn.SVM: kernels are not supported, nor were they in 1.x; transform "
+                "the features in the input_fn"
             )
-        head = tf.estimator.BinaryClassHead(weight_column_name, loss_fn=_hinge_loss)
-        solver = _Hinge(
+        # That package imports this one.
+        from estimator_bridge.tf1.contrib.linear_optimizer.optimizer import SDCAOptimizer
+
+        solver = SDCAOptimizer(
             example_id_column,
             num_loss_partitions=num_loss_partitions,
             symmetric_l1_regularization=l1_regularization,
             symmetric_l2_regularization=l2_regularization,
         )
-        super().__init__(
-            head, list(feature_columns), model_dir=model_dir, optimizer=solver, config=config
+        model_fn = sdca_model_fn(
+            SvmHead(weight_column_name),
+            list(feature_columns),
+            solver,
+            weight_column_name,
+            "hinge_loss",
         )
-        self._model_fn = _with_classes_as_numbers(self._model_fn)
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
     def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
         """Returns the predicted classes.
@@ -80,10 +76,10 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
         Returns:
           Iterator or array of ints.
         """
-        return one_output(self, "classes", x, input_fn, batch_size, as_iterable)
+        return one_output(self, PredictionKey.CLASSES, x, input_fn, batch_size, as_iterable)
 
     def predict_proba(self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True):
-        """Returns the probabilities of the classes, as the logistic function gives them.
+        """Raises a ValueError, as in 1.x: a support vector machine has no probabilities.
 
         Args:
           x: array or {feature: array}, or None.
@@ -92,19 +88,8 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
           outputs: ignored.
           as_iterable: whether to return an iterator; else an array.
 
-        Returns:
-          Iterator of arrays [2], or array [batch, 2].
+        Raises:
+          ValueError: always.
         """
         del outputs
-        return one_output(self, "probabilities", x, input_fn, batch_size, as_iterable)
-
-
-def _with_classes_as_numbers(model_fn):
-    def wrapped(features, labels, mode, config):
-        spec = model_fn(features=features, labels=labels, mode=mode, config=config)
-        if mode != tf.estimator.ModeKeys.PREDICT:
-            return spec
-        classes = tf.squeeze(spec.predictions["class_ids"], 1)
-        return spec._replace(predictions=dict(spec.predictions, classes=classes))
-
-    return wrapped
+        return one_output(self, PredictionKey.PROBABILITIES, x, input_fn, batch_size, as_iterable)

@@ -136,6 +136,17 @@ def learn_linear_regressor_in_parts(folder):
     return Job(model, numbers)
 
 
+@case
+def support_vector_machine(folder):
+    model = learn.SVM("id", COLUMNS[:-1], "w", folder, 0.1, 8.0, config=config(folder))
+    return Job(model, classes, receive, examples())
+
+
+@case
+def support_vector_machine_with_defaults(folder):
+    return Job(learn.SVM("id", [X, S], model_dir=folder, config=config(folder)), classes)
+
+
 def linear_optimizer_estimators():
     """Returns the module of the Estimators, which 1.15 has under its full name only."""
     from tensorflow.contrib.linear_optimizer.python import sdca_estimator
@@ -251,6 +262,7 @@ _refused("joint weights", _learn(learn.LinearClassifier, _joint_weight=True))
 _refused("centered bias", _learn(learn.LinearClassifier, enable_centered_bias=True))
 _refused("two labels", _learn(learn.LinearRegressor, label_dimension=2))
 _refused("joint weights of a regressor", _learn(learn.LinearRegressor, _joint_weights=True))
+_refused("kernels", lambda folder: learn.SVM("id", COLUMNS, kernels=[1]))
 _refused(
     "no columns", lambda folder: linear_optimizer_estimators().SDCALogisticClassifier("id", [])
 )
