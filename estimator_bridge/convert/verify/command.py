@@ -29,7 +29,7 @@ from ..read.source import (
 )
 from ..write.plain_trees import name_numbers
 from ..write.tree_files import KINDS
-from .differences import encode_labels
+from .differences import compare_losses, encode_labels
 from .findings import DRIFT_FACTOR, Comparison, Results, find_differences
 
 __all__ = ["main", "verify"]
@@ -217,6 +217,13 @@ def _run_sides(options: Any, source: Source, comparison: Comparison, notes: list
     outputs.update(keras_outputs)
     if "saved_model" not in keras_outputs:
         notes.append("no SavedModel was compared: there is none with signatures of raw tensors")
+    apart = compare_losses(reply["losses"], reply["plain_losses"])
+    if apart is not None:
+        notes.append(
+            "training was compared with use_estimator_updates(model) of the written module; "
+            "without it, the losses of the file differ from these by at most "
+            f"{apart['max_relative']:.2e} (relative; at step {apart['at_step']})"
+        )
     names = {"training": "training (Keras)"}
     speeds.update({names.get(side, side): speed for side, speed in reply["speeds"].items()})
     return Results(outputs, speeds, losses, perturbed, reply["losses"], reply["keras"])

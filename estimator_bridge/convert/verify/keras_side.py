@@ -9,7 +9,7 @@ to train on. The program writes the outputs to an .npz file, and losses and spee
 import json
 import sys
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 
@@ -60,6 +60,16 @@ def _predict_tree_files(
     }
 
 
+def _find_updates(request: dict[str, Any]) -> Optional[Callable[[Any], None]]:
+    """Returns the function of the written module that gives a model the Estimator's updates."""
+    if not request["code"]:
+        return None
+    written: dict[str, Any] = {"__name__": "converted_model"}
+    with open(request["code"], encoding="utf-8") as file:
+        exec(compile(file.read(), request["code"], "exec"), written)  # noqa: S102 - the module that convert wrote
+    return written.get("use_estimator_updates")
+
+
 def _train(
     request: dict[str, Any], model: Any, features: dict[str, Any]
 ) -> tuple[list[float], float]:
@@ -67,12 +77,6 @@ def _train(
     import keras
     import tensorflow as tf
 
-    if request["code"]:
-        written: dict[str, Any] = {"__name__": "converted_model"}
-        with open(request["code"], encoding="utf-8") as file:
-            exec(compile(file.read(), request["code"], "exec"), written)  # noqa: S102 - the module that convert wrote
-        if "use_estimator_updates" in written:
-            written["use_estimator_updates"](model)
     for layer in model.layers:
         if isinstance(layer, keras.layers.Dropout):
             # With dropout, which is random, the losses of two programs would differ.
@@ -123,6 +127,7 @@ def main(argv: list[str]) -> int:
     outputs: dict[str, dict[str, np.ndarray]] = {}
     speeds: dict[str, float] = {}
     losses: list[float] = []
+    plain_losses: list[float] = []
     outputs["keras"], speeds["keras"] = _predict(call, features, num_rows)
     if request["saved_model"]:
         loaded = tf.saved_model.load(request["saved_model"])
@@ -144,13 +149,19 @@ def main(argv: list[str]) -> int:
     if request["trees"]:
         outputs.update(_predict_tree_files(request["trees"], model, features, num_rows))
     if request["batches"]:
+        use_updates = _find_updates(request)
+        if use_updates is not None:
+            plain = keras.saving.load_model(request["model"])
+            plain_losses, _ = _train(request, plain, features)
+            use_updates(model)
         losses, speeds["training"] = _train(request, model, features)
     flat: dict[str, Any] = {
         f"{side}/{name}": value for side, part in outputs.items() for name, value in part.items()
     }
     np.savez(request["outputs"], **flat)
     with open(request["outputs"] + ".json", "w", encoding="utf-8") as file:
-        json.dump({"speeds": speeds, "losses": losses, "keras": keras.__version__}, file)
+        reply = {"speeds": speeds, "losses": losses, "plain_losses": plain_losses}
+        json.dump({**reply, "keras": keras.__version__}, file)
     return 0
 
 

@@ -1,6 +1,7 @@
 """Converts canned Estimators of user code, of both API versions, to Keras models."""
 
 import importlib.metadata
+import re
 import textwrap
 
 import pytest
@@ -220,24 +221,26 @@ WEIGHTED_MODULE = textwrap.dedent(
     def build():
         heads = [
             api.BinaryClassHead(name="one", weight_column="share"),
-            api.RegressionHead(name="two"),
-        ]
-        age = fc.numeric_column("age")
-        return api.LinearEstimator(api.MultiHead(heads), [age], model_dir="weighted")
+            api.RegressionHead(name="two")]
+        columns = [fc.numeric_column("age"), fc.categorical_column_with_identity("kind", 5)]
+        momentum = tf.keras.optimizers.legacy.SGD(1e-4, momentum=0.9)
+        return api.LinearEstimator(api.MultiHead(heads), columns, "weighted", optimizer=momentum)
 
     def input_fn():
         rows = {
             "age": [[float(row)] for row in range(40)],
+            "kind": [[row // 8] for row in range(40)],
             "share": [0.5 + row % 3 for row in range(40)],
         }
         labels = {"one": [[row % 2] for row in range(40)], "two": [[row / 9] for row in range(40)]}
         return tf.data.Dataset.from_tensor_slices((rows, labels)).batch(8)
 
     def without_weights():
-        return input_fn().map(lambda features, labels: ({"age": features["age"]}, labels))
+        return input_fn().map(lambda rows, labels: ({k: rows[k] for k in ("age", "kind")}, labels))
 
     def receiver_fn():
-        given = {name: tf.compat.v1.placeholder("float", [None, 1]) for name in ("age", "key")}
+        types = {"age": "float", "key": "float", "kind": "int64"}
+        given = {name: tf.compat.v1.placeholder(types[name], [None, 1]) for name in types}
         return api.export.ServingInputReceiver(given, given)
     """
 )
@@ -264,6 +267,8 @@ def test_weights_are_compared_and_other_exports_are_left_out(tmp_path, monkeypat
         printed = " ".join(capsys.readouterr().out.split())
         assert "PASSED" in printed
         assert "it has inputs that the compared rows do not have: key" in printed
+        found = re.search(r"without it, the losses of the file differ .* at most (\S+) ", printed)
+        assert (found is not None and float(found[1]) > 1e-6) == (steps == "20")
         with pytest.raises(BridgeError, match="did not return the features share$"):
             verify.main([*flags, f"--input_fn={name}:without_weights"])
 
