@@ -2,12 +2,15 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.fitting import Estimator as _LearnEstimator
+from estimator_bridge.tf1.contrib.learn.fitting import FitMixin as _FitMixin
 from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn as _as_receiver_fn
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(globals())
 
 _DEFAULT = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+_DEFAULT_INPUT = "default_input_alternative"
 
 
 class Predictor:
@@ -105,6 +108,8 @@ def from_saved_model(
 def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):
     """Returns a Predictor of the latest checkpoint of an Estimator.
 
+    Without a checkpoint, it answers with initial values.
+
     Args:
       estimator: tf.estimator.Estimator.
       serving_input_receiver_fn: function that returns a ServingInputReceiver.
@@ -117,16 +122,12 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
 
     Raises:
       KeyError: the output does not exist.
-      ValueError: there is no checkpoint.
+      TypeError: the estimator is one of tf.contrib.learn.
     """
-    checkpoint = estimator.latest_checkpoint()
-    if checkpoint is None:
-        raise ValueError(
-            f"estimator: there is no checkpoint in {estimator.model_dir}; train the estimator first"
-        )
+    if isinstance(estimator, _FitMixin):
+        raise TypeError("estimator: is one of tf.contrib.learn; use from_contrib_estimator")
     graph = graph or tf.Graph()
     with graph.as_default():
-        tf.train.get_or_create_global_step()
         receiver = serving_input_receiver_fn()
         mode = tf.estimator.ModeKeys.PREDICT
         spec = estimator.model_fn(receiver.features, None, mode, estimator.config)
@@ -142,11 +143,7 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
             raise KeyError(
                 f"output_key: there is no {output_key!r}; the export outputs are {sorted(outputs)}"
             )
-        session = tf.train.MonitoredSession(
-            session_creator=tf.train.ChiefSessionCreator(
-                config=config, checkpoint_filename_with_path=checkpoint, scaffold=spec.scaffold
-            )
-        )
+        session = _restore(estimator, config)
     return Predictor(graph, session, dict(receiver.receiver_tensors), fetch)
 
 
@@ -160,11 +157,13 @@ def from_contrib_estimator(
 ):
     """Returns a Predictor of the latest checkpoint of an estimator of tf.contrib.learn.
 
+    Without a checkpoint, it answers with initial values.
+
     Args:
       estimator: estimator of tf.contrib.learn.
       prediction_input_fn: function that returns InputFnOps or a ServingInputReceiver.
-      input_alternative_key: ignored; there is one form of inputs.
-      output_alternative_key: name of an output alternative; None for the default one.
+      input_alternative_key: None, or "default_input_alternative", which is the only form of inputs.
+      output_alternative_key: name of an output alternative; None with a single one.
       graph: tf.Graph to load into; None for a new one.
       config: tf.ConfigProto of the session, or None.
 
@@ -172,10 +171,27 @@ def from_contrib_estimator(
       Predictor.
 
     Raises:
-      KeyError: the output does not exist.
-      ValueError: there is no checkpoint.
+      KeyError: the form of inputs does not exist.
+      TypeError: the estimator is none of tf.contrib.learn.
+      ValueError: the output does not exist, or there are several and none is named.
     """
-    del input_alternative_key
-    return from_estimator(
-        estimator, _as_receiver_fn(prediction_input_fn), output_alternative_key, graph, config
-    )
+    if not isinstance(estimator, _LearnEstimator):
+        raise TypeError("estimator: is none of tf.contrib.learn; use from_estimator")
+    graph = graph or tf.Graph()
+    with graph.as_default():
+        receiver = _as_receiver_fn(prediction_input_fn)()
+        if input_alternative_key and input_alternative_key != _DEFAULT_INPUT:
+            raise KeyError(f"input_alternative_key: there is only {_DEFAULT_INPUT!r}")
+        ops = estimator.prediction_ops(receiver.features)
+        alternatives, key = ops.alternatives(output_alternative_key)
+        session = _restore(estimator, config)
+    return Predictor(graph, session, dict(receiver.receiver_tensors), alternatives[key][1])
+
+
+def _restore(estimator, config):
+    """Returns a session with the variables of the latest checkpoint, or their initial values.
+
+    A Scaffold of the model is not used, as in 1.x: its Saver may map names to other variables.
+    """
+    creator = tf.train.ChiefSessionCreator(config=config, checkpoint_dir=estimator.model_dir)
+    return tf.train.MonitoredSession(session_creator=creator)

@@ -21,12 +21,24 @@ session.run(tf.global_variables_initializer())
 tf.train.Saver().save(session, "made/model.ckpt")
 tf.train.write_graph(session.graph, "made", "graph.pbtxt")
 tf.saved_model.simple_save(session, "made/export", {"x": x}, {"y": y})
+# An address that is no path, as of a bucket.
+tf.train.Saver().save(session, "ram://away/model.ckpt")
+tf.train.write_graph(session.graph, "ram://away", "graph.pbtxt")
+tf.saved_model.simple_save(session, "ram://away/export", {"x": x}, {"y": y})
+for name in ("graph.pbtxt", "model.ckpt.meta", "export/saved_model.pb"):
+    tf.gfile.MakeDirs(os.path.dirname(f"made/away/{name}"))
+    tf.gfile.Copy(f"ram://away/{name}", f"made/away/{name}")
 code = "import os; print(os.environ['ESTIMATOR_BRIDGE_EXPORTS_FOR'])"
 assert subprocess.check_output([sys.executable, "-c", code]).decode().strip() == "1.15"
 
 # From here on there is a graph that 1.15 cannot express.
 values, indices = tf.raw_ops.TopKV2(input=x, k=1, index_type=tf.int64)
 tf.train.Saver().save(session, "made/later.ckpt")
+try:
+    tf.saved_model.simple_save(session, "ram://away/refused", {"x": x}, {"y": indices})
+except Exception as error:
+    print("refused:", error)
+print("left:", tf.gfile.ListDirectory("ram://away"))
 tf.saved_model.simple_save(session, "made/refused", {"x": x}, {"y": indices})
 """
 
@@ -47,14 +59,18 @@ def test_everything_that_a_program_writes_is_for_the_older_version(tmp_path):
     assert "--exports_for=1.15: made/refused: TensorFlow 1.15 does not have" in last
     assert "output indices of TopKV2" in last
     assert not (tmp_path / "made" / "refused").exists()
+    assert "refused: --exports_for=1.15: ram://away/refused: TensorFlow 1.15" in done.stdout
+    (left,) = [line for line in done.stdout.splitlines() if line.startswith("left:")]
+    assert "'export'" in left and "refused" not in left
     # A checkpoint is written all the same, and the log says it.
     assert "later.ckpt.meta and the graphs after it are written for this TensorFlow" in done.stderr
     target = operations.find("1.15")
     graphs = []
-    for name in ("export", "model.ckpt.meta", "graph.pbtxt"):
+    names = ("export", "model.ckpt.meta", "graph.pbtxt")
+    for name in (*names, *(f"away/{name}" for name in names)):
         export = files.read(str(tmp_path / "made" / name))
         graphs += [one.graph_def for one in export.meta_graphs()] or [export.message]
-    assert len(graphs) == 3
+    assert len(graphs) == 6
     ops = set()
     for graph in graphs:
         for node in graph.node:

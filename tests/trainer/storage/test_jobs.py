@@ -9,6 +9,8 @@ import time
 import pytest
 from repeated_flags import keep_last
 
+from estimator_bridge.downgrade import files, operations
+
 pytestmark = [pytest.mark.slow, pytest.mark.newest]
 JOB = "gs://a-bucket/jobs/first"
 
@@ -72,7 +74,8 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
     process.wait()
     (stored,) = _pointed(cloud)
     done = run_module(
-        "trainer.task",
+        "estimator_bridge",
+        *("run", "--exports_for=1.15", "-m", "trainer.task"),
         *flags,
         f"--train_steps={stored + 300}",
         "--export.verify",
@@ -88,6 +91,11 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
     assert _pointed(cloud) == [stored + 300]
     exports = [name for name in names if name.endswith("/saved_model.pb")]
     assert {name.split("/")[3] for name in exports} == {"best", "final"}
+    for name in exports:
+        (tmp_path / "saved_model.pb").write_bytes(cloud.read(name))
+        export = files.read(str(tmp_path))
+        # Nothing is left to rewrite.
+        assert not files.rewrite(export, operations.find("1.15"))
     metrics = json.loads(cloud.read("jobs/first/metrics.json"))
     assert metrics["end_step"] == stored + 300
     assert metrics["exports"]["final"][0].startswith(f"{JOB}/export/final/")

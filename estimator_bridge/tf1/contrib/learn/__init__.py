@@ -17,6 +17,7 @@ from estimator_bridge.tf1.contrib.learn import (
 from estimator_bridge.tf1.contrib.learn import experiment as _experiment
 from estimator_bridge.tf1.contrib.learn import export_strategy as _export_strategy
 from estimator_bridge.tf1.contrib.learn import fitting as _fitting
+from estimator_bridge.tf1.contrib.learn import skcompat as _skcompat
 from estimator_bridge.tf1.contrib.learn import svm as _svm
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
@@ -37,7 +38,8 @@ MetricSpec = _fitting.MetricSpec
 BaseEstimator = Estimator = _fitting.Estimator
 PredictionKey = _fitting.PredictionKey
 ProblemType = _fitting.ProblemType
-SKCompat = _fitting.SKCompat
+NotFittedError = _fitting.NotFittedError
+SKCompat = _skcompat.SKCompat
 
 DNNClassifier = _canned.DNNClassifier
 DNNRegressor = _canned.DNNRegressor

@@ -6,8 +6,9 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_estimator as _estimator
 from estimator_bridge.private_tf import evaluation as _evaluation
+from estimator_bridge.tf1.contrib.learn.model_spec import MetricSpec
 
-__all__ = ["evaluate_run", "with_metrics"]
+__all__ = ["evaluate_run", "metric_fn_from_specs", "with_metrics"]
 
 
 def evaluate_run(
@@ -50,3 +51,33 @@ def with_metrics(estimator, metric_fn):
     found = tf.estimator.add_metrics(estimator, metric_fn)
     found._evaluate_run = functools.partial(evaluate_run, found)
     return found
+
+
+def metric_fn_from_specs(metrics):
+    """Returns a function that computes MetricSpecs.
+
+    Args:
+      metrics: {name: MetricSpec}; a key may be a tuple of name and prediction.
+
+    Returns:
+      Function of (features, labels, predictions) that returns {name: (value, update operation)}. It
+      raises ValueError if a metric does not say which prediction it is of.
+    """
+
+    def metric_fn(features, labels, predictions):
+        found = {}
+        for name, metric in metrics.items():
+            if isinstance(name, tuple):
+                name, key = name
+                metric = MetricSpec(metric, prediction_key=key)
+            elif not isinstance(metric, MetricSpec) and isinstance(predictions, dict):
+                raise ValueError(
+                    f"metrics: {name!r} does not say which of the predictions "
+                    f"{sorted(predictions)} it is of; use a MetricSpec"
+                )
+            if not isinstance(metric, MetricSpec):
+                metric = MetricSpec(metric)
+            found[name] = metric.create_metric_ops(features, labels, predictions)
+        return found
+
+    return metric_fn

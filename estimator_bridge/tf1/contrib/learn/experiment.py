@@ -1,15 +1,16 @@
-"""`tf.contrib.learn.Experiment`; in a cluster, tf.estimator.train_and_evaluate runs it."""
+"""`tf.contrib.learn.Experiment`."""
 
 import os
 import time
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn import cluster as _cluster
 from estimator_bridge.tf1.contrib.learn.continuous import ONCE as _ONCE
 from estimator_bridge.tf1.contrib.learn.continuous import Schedules
-from estimator_bridge.tf1.contrib.learn.evaluating import with_metrics
+from estimator_bridge.tf1.contrib.learn.evaluating import metric_fn_from_specs, with_metrics
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
-from estimator_bridge.tf1.contrib.learn.fitting import FitMixin, metric_fn_from_specs
+from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
 from estimator_bridge.tf1.contrib.learn.monitors import ValidationMonitor
 
 __all__ = ["Experiment"]
@@ -27,7 +28,8 @@ class _StrategyExporter(tf.estimator.Exporter):
 
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
         del is_the_final_export
-        return self._strategy.export(estimator, export_path, checkpoint_path, eval_result)
+        path = os.fsencode(export_path)
+        return self._strategy.export(estimator, path, checkpoint_path, eval_result)
 
 
 class _EachCheckpoint(tf.train.CheckpointSaverListener):
@@ -62,8 +64,9 @@ class _EachCheckpoint(tf.train.CheckpointSaverListener):
 class Experiment(Schedules):
     """An estimator together with its training and evaluation.
 
-    In a cluster, `train_and_evaluate()` follows TF_CONFIG like tf.estimator.train_and_evaluate: it
-    runs the role of this process.
+    In a cluster with a `master`, a process runs the method of its own; `learn_runner.run` chooses
+    it. In one with a `chief`, `train_and_evaluate()` follows TF_CONFIG like
+    tf.estimator.train_and_evaluate.
 
     Args:
       estimator: tf.estimator.Estimator.
@@ -80,7 +83,8 @@ class Experiment(Schedules):
       continuous_eval_throttle_secs: minimum seconds between two continuous evaluations.
       min_eval_frequency: steps between evaluations during `train_and_evaluate`; 0 for none, None
         for each new checkpoint.
-      delay_workers_by_global_step: ignored.
+      delay_workers_by_global_step: whether the workers of a cluster wait for a global step before
+        they train, not for 5 seconds times their number.
       export_strategies: ExportStrategy, list of them, or None.
       train_steps_per_iteration: steps of a turn of `continuous_train_and_eval`, or None.
       checkpoint_and_export: whether `train_and_evaluate` evaluates and exports each checkpoint, and
@@ -114,7 +118,6 @@ class Experiment(Schedules):
         saving_listeners=None,
         check_interval_secs=5,
     ):
-        del delay_workers_by_global_step  # The workers of today's clusters start at once.
         self._is_learn = isinstance(estimator, FitMixin)
         if eval_metrics is not None and not self._is_learn:
             raise ValueError(
@@ -125,6 +128,7 @@ class Experiment(Schedules):
             raise ValueError("saving_listeners: not for estimators of tf.contrib.learn")
         self._local_frequency = local_eval_frequency
         self._frequency = 1 if min_eval_frequency is None else min_eval_frequency
+        self._delay_by_global_step = delay_workers_by_global_step
         self._exports_each, self._check_secs = checkpoint_and_export, check_interval_secs
         self._train_steps_per_iteration = train_steps_per_iteration
         self._estimator = estimator
@@ -191,16 +195,21 @@ class Experiment(Schedules):
         return before
 
     def train(self, delay_secs=None):
-        """Trains until the global step `train_steps`.
+        """Trains until the global step `train_steps`; in a cluster, starts its server first.
 
         Args:
-          delay_secs: seconds to wait first, or None.
+          delay_secs: seconds to wait first; None for those of the place in a cluster.
 
         Returns:
           The estimator.
         """
-        time.sleep(delay_secs or 0)
-        return self._train(self._train_hooks, max_steps=self._train_steps)
+        hooks, config = [], self._estimator.config
+        _cluster.join(config)
+        if delay_secs is None:
+            delay_secs, hooks = _cluster.delay(config, self._delay_by_global_step)
+        if delay_secs:
+            time.sleep(delay_secs)
+        return self._train([*self._train_hooks, *hooks], max_steps=self._train_steps)
 
     def _train(self, hooks, **steps):
         if self._is_learn:
@@ -239,7 +248,7 @@ class Experiment(Schedules):
         return [
             strategy.export(
                 self._estimator,
-                os.path.join(self._estimator.model_dir, "export", strategy.name),
+                os.fsencode(os.path.join(self._estimator.model_dir, "export", strategy.name)),
                 checkpoint,
                 metrics,
             )
@@ -252,7 +261,7 @@ class Experiment(Schedules):
         Returns:
           (metrics, exports) of the last evaluation, or None.
         """
-        if self._estimator.config.cluster_spec:
+        if _cluster.is_of_today(self._estimator.config):
             return self._run_role()
         return self._run(self._frequency)
 
@@ -265,6 +274,7 @@ class Experiment(Schedules):
         return self._run(self._local_frequency)
 
     def _run(self, frequency):
+        _cluster.join(self._estimator.config)
         if self._exports_each:
             return self._train_and_export_each()
         hooks = list(self._train_hooks)
@@ -321,16 +331,12 @@ class Experiment(Schedules):
         return tf.estimator.train_and_evaluate(estimator, train_spec, eval_spec)
 
     def run_std_server(self):
-        """Runs a parameter server and does not return."""
-        config = self._estimator.config
-        server = tf.train.Server(
-            config.cluster_spec,
-            job_name=config.task_type,
-            task_index=config.task_id,
-            config=config.session_config,
-            protocol=config.protocol,
-        )
-        server.join()
+        """Runs the server of a process of a cluster and does not return.
+
+        Raises:
+          ValueError: this process is in no cluster.
+        """
+        _cluster.start_server(self._estimator.config).join()
 
     def test(self):
         """Trains one step, evaluates one batch without the hooks of evaluations, and exports.

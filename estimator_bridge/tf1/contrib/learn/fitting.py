@@ -1,11 +1,16 @@
 """The Estimator of `tf.contrib.learn`: `fit`, MetricSpecs and exports on tf.estimator."""
 
 import inspect
+import types
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.learn.evaluating import evaluate_run, with_metrics
+from estimator_bridge.tf1.contrib.learn.evaluating import (
+    evaluate_run,
+    metric_fn_from_specs,
+    with_metrics,
+)
 from estimator_bridge.tf1.contrib.learn.model_spec import (
     MetricSpec,
     ModeKeys,
@@ -23,15 +28,27 @@ __all__ = [
     "MetricSpec",
     "ModeKeys",
     "ModelFnOps",
+    "NotFittedError",
     "PredictionKey",
     "ProblemType",
-    "SKCompat",
-    "metric_fn_from_specs",
+    "arrays_input_fn",
 ]
 
 
-def _arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
-    """Returns an input_fn over arrays in memory, in one batch without a batch size."""
+class NotFittedError(ValueError, AttributeError):
+    """An estimator without a checkpoint is to evaluate, predict or export."""
+
+
+def arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
+    """Returns an input_fn over arrays in memory.
+
+    Args:
+      x: array or {feature: array}.
+      y: array of labels, or None.
+      batch_size: int, examples per batch; None for all at once.
+      num_epochs: int, number of passes; None repeats forever.
+      shuffle: whether to shuffle the examples.
+    """
     features = x if isinstance(x, dict) else {"": np.asarray(x)}
     rows = len(next(iter(features.values())))
     read = tf.estimator.inputs.numpy_input_fn(
@@ -82,6 +99,11 @@ class FitMixin:
     """Adds `fit`, `evaluate` with MetricSpecs and `export_savedmodel` to an Estimator class."""
 
     _evaluate_run = evaluate_run
+    # Arguments of ModelFnOps.estimator_spec while an export is made.
+    _export_arguments = None
+
+    def _assert_members_are_not_overridden(self):
+        """Lets subclasses override all, as in 1.x."""
 
     def fit(
         self,
@@ -108,7 +130,7 @@ class FitMixin:
           self.
         """
         if input_fn is None:
-            input_fn = _arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
+            input_fn = arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
         hooks = replace_monitors_with_hooks(monitors, self)
         return self.train(input_fn, hooks=hooks, steps=steps, max_steps=max_steps)
 
@@ -145,15 +167,19 @@ class FitMixin:
           {metric: value}.
 
         Raises:
-          ValueError: `feed_fn` is given.
+          NotFittedError: there is no checkpoint.
+          ValueError: `feed_fn` is given, or `metrics` is no dict.
         """
         del log_progress  # The progress is always logged.
+        if not isinstance(metrics, (dict, type(None))):
+            raise ValueError(f"metrics: expected a dict or None, got {metrics!r}")
         if feed_fn is not None:
             raise ValueError("evaluate: feed_fn is not supported; use input_fn")
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
-            input_fn = _arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
+            input_fn = arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
+        self._check_fitted(checkpoint_path)
         evaluator = super().evaluate
         if metrics:
             evaluator = with_metrics(self, metric_fn_from_specs(metrics)).evaluate
@@ -187,11 +213,15 @@ class FitMixin:
 
         Returns:
           Iterator of dicts or arrays; or a dict or an array of all examples.
+
+        Raises:
+          NotFittedError: there is no checkpoint.
         """
+        self._check_fitted(kwargs.get("checkpoint_path"))
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
-            input_fn = _arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
+            input_fn = arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
         kwargs.setdefault("predict_keys", outputs)
         kwargs["yield_single_examples"] = False
         constant = []
@@ -206,6 +236,10 @@ class FitMixin:
         if not as_iterable:
             return _concatenated(list(batches))
         return batches if iterate_batches else _examples(batches)
+
+    def _check_fitted(self, checkpoint_path):
+        if checkpoint_path is None and self.latest_checkpoint() is None:
+            raise NotFittedError(f"there is no checkpoint in {self.model_dir}; train first")
 
     def partial_fit(self, x=None, y=None, input_fn=None, steps=1, batch_size=None, monitors=None):
         """Trains the model further; `fit` does too.
@@ -254,7 +288,7 @@ class FitMixin:
         Args:
           export_dir_base: base directory of the exports.
           serving_input_fn: function that returns InputFnOps or a ServingInputReceiver.
-          default_output_alternative_key: ignored; a client selects the signature.
+          default_output_alternative_key: name of the default signature; None with a single one.
           assets_extra: {destination path: source path} of extra assets, or None.
           as_text: whether to write the SavedModel as text.
           checkpoint_path: prefix of the checkpoint, or None for the latest.
@@ -263,40 +297,24 @@ class FitMixin:
 
         Returns:
           Directory of the export.
+
+        Raises:
+          NotFittedError: there is no checkpoint.
+          ValueError: the name of the default signature is missing or unknown.
         """
-        # Clients select a signature instead.
-        del default_output_alternative_key, graph_rewrite_specs, strip_default_attrs
-        return self.export_saved_model(
-            export_dir_base,
-            as_receiver_fn(serving_input_fn),
-            assets_extra=assets_extra,
-            as_text=as_text,
-            checkpoint_path=checkpoint_path,
-        )
-
-
-def metric_fn_from_specs(metrics):
-    """Returns a function that computes MetricSpecs.
-
-    Args:
-      metrics: {name: MetricSpec}; a key may be a tuple of name and prediction.
-
-    Returns:
-      Function of (features, labels, predictions) that returns {name: (value, update operation)}.
-    """
-
-    def metric_fn(features, labels, predictions):
-        found = {}
-        for name, metric in metrics.items():
-            if isinstance(name, tuple):
-                name, key = name
-                metric = MetricSpec(metric, prediction_key=key)
-            if not isinstance(metric, MetricSpec):
-                metric = MetricSpec(metric)
-            found[name] = metric.create_metric_ops(features, labels, predictions)
-        return found
-
-    return metric_fn
+        self._check_fitted(checkpoint_path)
+        del graph_rewrite_specs, strip_default_attrs
+        self._export_arguments = (default_output_alternative_key,)
+        try:
+            return self.export_saved_model(
+                export_dir_base,
+                as_receiver_fn(serving_input_fn),
+                assets_extra=assets_extra,
+                as_text=as_text,
+                checkpoint_path=checkpoint_path,
+            )
+        finally:
+            self._export_arguments = None
 
 
 class Estimator(FitMixin, tf.estimator.Estimator):
@@ -316,82 +334,67 @@ class Estimator(FitMixin, tf.estimator.Estimator):
     ):
         known = inspect.signature(model_fn).parameters
 
-        def wrapped(features, labels, mode, params, config):
+        def make_ops(features, labels, mode, params, config):
             if feature_engineering_fn is not None:
                 features, labels = feature_engineering_fn(features, labels)
             given = {"mode": mode, "params": params, "config": config, "model_dir": model_dir}
             result = model_fn(features, labels, **{k: v for k, v in given.items() if k in known})
-            if isinstance(result, tf.estimator.EstimatorSpec):
+            if isinstance(result, (ModelFnOps, tf.estimator.EstimatorSpec)):
                 return result
-            if not isinstance(result, ModelFnOps):
-                result = ModelFnOps(mode, *result)
-            return result.estimator_spec()
+            return ModelFnOps(mode, *result)
 
+        def wrapped(features, labels, mode, params, config):
+            ops = make_ops(features, labels, mode, params, config)
+            if isinstance(ops, tf.estimator.EstimatorSpec):
+                return ops
+            if self._export_arguments is None:
+                return ops._replace(output_alternatives=None).estimator_spec()
+            return ops.estimator_spec(*self._export_arguments)
+
+        self._make_ops = make_ops
         super().__init__(wrapped, model_dir=model_dir, config=config, params=params or {})
 
-
-class SKCompat:
-    """An estimator with methods only for arrays, as in scikit-learn.
-
-    Args:
-      estimator: tf.contrib.learn.Estimator.
-    """
-
-    def __init__(self, estimator):
-        self._estimator = estimator
-
-    def fit(self, x, y, batch_size=128, steps=None, max_steps=None, monitors=None):
-        """Trains the model.
+    def prediction_ops(self, features):
+        """Builds the model for predictions.
 
         Args:
-          x: array or {feature: array}.
-          y: array of labels.
-          batch_size: int, examples per batch.
-          steps: number of steps; None until the input ends.
-          max_steps: global step at which training ends, or None.
-          monitors: list of hooks or of monitors of tf.contrib.learn, or None.
+          features: tensor or {feature: tensor}.
 
         Returns:
-          self.
+          ModelFnOps, or the EstimatorSpec that the model_fn has returned.
         """
-        read = _arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
-        hooks = replace_monitors_with_hooks(monitors, self._estimator)
-        self._estimator.train(read, hooks=hooks, steps=steps, max_steps=max_steps)
-        return self
+        return self._make_ops(features, None, ModeKeys.INFER, self.params, self.config)
 
-    def score(self, x, y, batch_size=128, steps=None, metrics=None, name=None):
-        """Evaluates the model.
+    def export_saved_model(self, *args, **kwargs):
+        """Exports a checkpoint, as `tf.estimator.Estimator.export_saved_model` does.
 
         Args:
-          x: array or {feature: array}.
-          y: array of labels.
-          batch_size: int, examples per batch.
-          steps: number of steps; None until the input ends.
-          metrics: {name: MetricSpec}, or None.
-          name: name of the evaluation, or None.
+          *args: those of the method.
+          **kwargs: those of the method.
 
         Returns:
-          {metric: value}.
+          Directory of the export.
         """
-        read = _arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
-        evaluated = self._estimator
-        if metrics:
-            evaluated = tf.estimator.add_metrics(evaluated, metric_fn_from_specs(metrics))
-        return tf.estimator.Estimator.evaluate(evaluated, read, steps=steps, name=name)
+        before = self._export_arguments
+        self._export_arguments = before or ()
+        try:
+            return super().export_saved_model(*args, **kwargs)
+        finally:
+            self._export_arguments = before
 
-    def predict(self, x, batch_size=128, outputs=None):
-        """Returns the predictions for arrays.
+    def _train_with_estimator_spec(self, estimator_spec, worker_hooks, *arguments):
+        # tf.estimator adds a summary unless one has this name; tf.contrib.learn leaves it to heads.
+        named = types.SimpleNamespace(op=types.SimpleNamespace(name="loss"))
+        tf.add_to_collection(tf.GraphKeys.SUMMARIES, named)
+        worker_hooks.insert(0, _Forgotten(named))
+        return super()._train_with_estimator_spec(estimator_spec, worker_hooks, *arguments)
 
-        Args:
-          x: array or {feature: array}.
-          batch_size: int, examples per batch.
-          outputs: list of names of predictions; None for all.
 
-        Returns:
-          {prediction: array}, or one array.
-        """
-        read = _arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
-        found = list(tf.estimator.Estimator.predict(self._estimator, read, predict_keys=outputs))
-        if not found or not isinstance(found[0], dict):
-            return np.array(found)
-        return {name: np.array([one[name] for one in found]) for name in found[0]}
+class _Forgotten(tf.train.SessionRunHook):
+    """Takes an item out of the summaries before they are merged."""
+
+    def __init__(self, item):
+        self._item = item
+
+    def begin(self):
+        tf.get_collection_ref(tf.GraphKeys.SUMMARIES).remove(self._item)

@@ -73,6 +73,8 @@ class _Head:
             if mode == ModeKeys.EVAL:
                 metrics = self._metrics(labels, predictions, weights)
                 return ModelFnOps(mode, predictions, average, eval_metric_ops=metrics)
+            with tf.name_scope(""):
+                tf.summary.scalar("loss", loss)
             with tf.name_scope(None, "train_op", [loss]):
                 train_op = train_op_fn(loss)
             if bias is not None:

@@ -1,13 +1,10 @@
 """`tf.contrib.learn.learn_runner`."""
 
+from estimator_bridge.tf1.contrib.learn.cluster import default_schedule, is_of_today
 from estimator_bridge.tf1.contrib.learn.experiment import Experiment
 from estimator_bridge.tf1.contrib.learn.run_config import RunConfig
 
 __all__ = ["run", "tune"]
-
-# The default schedule of each role of a cluster. tf.estimator.train_and_evaluate, which runs an
-# Experiment, follows the role by itself.
-_BY_ROLE = ("chief", "evaluator", "master", "ps", "worker")
 
 
 def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=None):
@@ -41,9 +38,11 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
         experiment = experiment_fn(output_dir)
     if not isinstance(experiment, Experiment):
         raise TypeError(f"experiment_fn: expected it to return an Experiment, got {experiment!r}")
-    task_type = (run_config or RunConfig()).task_type
-    if schedule is None or (schedule == "train" and task_type in ("ps", "evaluator")):
-        schedule = "train_and_evaluate" if task_type in (None, *_BY_ROLE) else "train"
+    config = run_config or RunConfig()
+    # A parameter server or an evaluator of tf.estimator does not train.
+    passive = is_of_today(config) and config.task_type in ("ps", "evaluator")
+    if schedule is None or (schedule == "train" and passive):
+        schedule = default_schedule(config)
     method = getattr(experiment, schedule, None)
     if schedule.startswith("_") or not callable(method):
         raise ValueError(f"schedule: Experiment has no method {schedule!r}")

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 __all__ = ["MetricSpec", "ModeKeys", "ModelFnOps", "PredictionKey", "ProblemType"]
 
 
+_DEFAULT_OUTPUT = "default_output_alternative"
 _DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
@@ -132,22 +133,38 @@ class ModelFnOps(_Ops):
             scaffold=self.scaffold,
         )
 
-    def _export_outputs(self, default_key):
-        if not self.output_alternatives:
-            found = self.predictions
-            found = found if isinstance(found, dict) else {"output": found}
-            return {_DEFAULT_SIGNATURE: tf.estimator.export.PredictOutput(found)}
-        outputs = {key: _Signature(*one) for key, one in self.output_alternatives.items()}
-        if len(outputs) == 1:
-            default_key = next(iter(outputs))
-        if default_key not in outputs:
-            known = sorted(map(str, outputs))
+    def alternatives(self, default_key=None):
+        """Returns the output alternatives, and the name of the default one.
+
+        Args:
+          default_key: the name that is asked for; None with a single one.
+
+        Returns:
+          {name: (ProblemType, {key: tensor})}, name; the predictions are the only alternative if
+          there is no other.
+
+        Raises:
+          ValueError: the name is not an output alternative, or there are several and none is named.
+        """
+        found = self.output_alternatives
+        if default_key is None and len(found or ()) <= 1:
+            if not found:
+                only = self.predictions
+                only = only if isinstance(only, dict) else {PredictionKey.GENERIC: only}
+                found = {_DEFAULT_OUTPUT: (ProblemType.UNSPECIFIED, only)}
+            return found, next(iter(found))
+        known = sorted(map(str, found or ()))
+        if default_key is None or default_key not in known:
             raise ValueError(
                 f"default_output_alternative_key: {default_key!r} is unknown; use one of {known}"
             )
-        named = {key: output for key, output in outputs.items() if key is not None}
+        return found, default_key
+
+    def _export_outputs(self, default_key):
+        found, default_key = self.alternatives(default_key)
+        outputs = {key: _Signature(*one) for key, one in found.items()}
         long_names = {f"default_input_alternative:{key}": outputs[key] for key in outputs}
-        return {**named, **long_names, _DEFAULT_SIGNATURE: outputs[default_key]}
+        return {**long_names, _DEFAULT_SIGNATURE: outputs[default_key]}
 
 
 class _Signature(tf.estimator.export.ExportOutput):

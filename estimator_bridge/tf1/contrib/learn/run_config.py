@@ -1,5 +1,8 @@
 """`tf.contrib.learn.RunConfig`."""
 
+import json
+import os
+
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_run_config as _current
@@ -103,6 +106,8 @@ class RunConfig(tf.estimator.RunConfig):
             protocol=protocol,
             session_creation_timeout_secs=session_creation_timeout_secs,
         )
+        described = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        self._environment = described.get("environment", Environment.LOCAL)
 
     @property
     def tf_config(self):
@@ -116,10 +121,7 @@ class RunConfig(tf.estimator.RunConfig):
     @property
     def environment(self):
         """One of Environment."""
-        import json
-        import os
-
-        return json.loads(os.environ.get("TF_CONFIG") or "{}").get("environment", Environment.LOCAL)
+        return self._environment
 
     def uid(self, whitelist=None):
         """Returns a text that two configurations share if they are equal.

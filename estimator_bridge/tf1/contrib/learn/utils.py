@@ -107,26 +107,31 @@ def make_export_strategy(
 
     Args:
       serving_input_fn: function that returns InputFnOps or a ServingInputReceiver.
-      default_output_alternative_key: ignored; all alternatives are signatures of the export.
+      default_output_alternative_key: name of the default signature, for an estimator of
+        tf.contrib.learn; None with a single one.
       assets_extra: {destination path: source path} of extra assets, or None.
       as_text: whether to write the SavedModel as text.
       exports_to_keep: number of exports to keep; None keeps all.
       strip_default_attrs: whether to strip default attributes of operations; None for True.
 
     Returns:
-      ExportStrategy.
+      ExportStrategy. Its export raises ValueError if an estimator of tf.estimator is to have a
+      default alternative.
     """
-    del default_output_alternative_key  # All alternatives are signatures of the export.
 
     def export_fn(estimator, export_path, checkpoint_path=None, eval_result=None):
         del eval_result
-        result = estimator.export_saved_model(
-            export_path,
-            as_receiver_fn(serving_input_fn),
-            assets_extra=assets_extra,
-            as_text=as_text,
-            checkpoint_path=checkpoint_path,
-        )
+        options = {"assets_extra": assets_extra, "as_text": as_text}
+        options["checkpoint_path"] = checkpoint_path
+        export = estimator.export_saved_model
+        if hasattr(estimator, "fit"):
+            export = estimator.export_savedmodel
+            options["default_output_alternative_key"] = default_output_alternative_key
+        elif default_output_alternative_key is not None:
+            raise ValueError(
+                "default_output_alternative_key: only for estimators of tf.contrib.learn"
+            )
+        result = export(export_path, as_receiver_fn(serving_input_fn), **options)
         if exports_to_keep is not None:
             _keep_last(tf.compat.as_str_any(export_path), exports_to_keep)
         return result

@@ -120,8 +120,11 @@ def watch(estimator, diary):
 
 def strategy(diary):
     def export(estimator, path, checkpoint_path=None, eval_result=None):
-        # 1.15 gives bytes on Python 3.
-        folder = os.path.relpath(tf.compat.as_text(path), estimator.model_dir)
+        folder = (
+            type(path).__name__
+            + " "
+            + os.path.relpath(tf.compat.as_text(path), estimator.model_dir)
+        )
         shown = sorted(eval_result.items()) if eval_result else eval_result
         step = [int(value) for name, value in shown or () if name == "global_step"]
         diary.note(
