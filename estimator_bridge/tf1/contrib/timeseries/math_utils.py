@@ -18,7 +18,10 @@ __all__ = [
     "block_diagonal",
     "cauchy_log_prob",
     "clip_covariance",
+    "diagonal_matrix",
+    "diagonal_part",
     "entropy_matched_cauchy_scale",
+    "identity_matrix",
     "log_noninformative_covariance_prior",
     "matrix_times_batch",
     "matrix_to_powers",
@@ -29,6 +32,7 @@ __all__ = [
     "sign_magnitude_positive_definite",
     "transform_to_covariance_matrices",
     "variable_covariance_matrix",
+    "with_diagonal",
 ]
 
 InputStatistics = _math_utils.InputStatistics
@@ -37,6 +41,48 @@ Moments = _math_utils.Moments
 replicate_state = _math_utils.replicate_state
 
 _LOG_TWO_PI = math.log(2.0 * math.pi)
+
+
+# Today's functions of diagonals make operations that 1.15 does not have, so that it could not load
+# an export.
+
+
+def diagonal_matrix(diagonal):
+    """Returns matrices with a diagonal, [..., N, N].
+
+    Args:
+      diagonal: [..., N].
+    """
+    return tf.raw_ops.MatrixDiag(diagonal=diagonal)
+
+
+def diagonal_part(matrix):
+    """Returns the diagonal of matrices, [..., N].
+
+    Args:
+      matrix: [..., N, N].
+    """
+    return tf.raw_ops.MatrixDiagPart(input=matrix)
+
+
+def with_diagonal(matrix, diagonal):
+    """Returns matrices with another diagonal, [..., N, N].
+
+    Args:
+      matrix: [..., N, N].
+      diagonal: [..., N].
+    """
+    return tf.raw_ops.MatrixSetDiag(input=matrix, diagonal=diagonal)
+
+
+def identity_matrix(size, dtype):
+    """Returns the identity, [size, size].
+
+    Args:
+      size: int or scalar tensor.
+      dtype: its type.
+    """
+    return diagonal_matrix(tf.ones([size], dtype))
 
 
 def normal_log_prob(loc, scale, x):
@@ -75,7 +121,7 @@ def mvn_tril_log_prob(loc, scale_tril, x):
     """
     white = tf.matrix_triangular_solve(scale_tril, (x - loc)[..., tf.newaxis])[..., 0]
     size = tf.cast(tf.shape(scale_tril)[-1], scale_tril.dtype)
-    determinant = 2.0 * tf.reduce_sum(tf.log(tf.matrix_diag_part(scale_tril)), -1)
+    determinant = 2.0 * tf.reduce_sum(tf.log(diagonal_part(scale_tril)), -1)
     return -0.5 * ((tf.reduce_sum(tf.square(white), -1) + size * _LOG_TWO_PI) + determinant)
 
 
@@ -87,10 +133,10 @@ def clip_covariance(covariance_matrix, maximum_variance_ratio, minimum_variance)
       maximum_variance_ratio: the largest ratio of two variances of a matrix.
       minimum_variance: the smallest variance.
     """
-    diagonal = tf.matrix_diag_part(covariance_matrix)
+    diagonal = diagonal_part(covariance_matrix)
     smallest = tf.reduce_max(diagonal, axis=-1, keepdims=True) / maximum_variance_ratio
     diagonal = tf.maximum(tf.maximum(diagonal, smallest), minimum_variance)
-    return tf.matrix_set_diag(covariance_matrix, diagonal)
+    return with_diagonal(covariance_matrix, diagonal)
 
 
 def batch_times_matrix(batch, matrix, adj_x=False, adj_y=False):
@@ -131,7 +177,7 @@ def batch_matrix_pow(matrices, powers):
       matrices: [batch, N, N].
       powers: integers [batch], not negative.
     """
-    ones = tf.eye(tf.shape(matrices)[1], dtype=matrices.dtype)
+    ones = identity_matrix(tf.shape(matrices)[1], matrices.dtype)
     ones = tf.tile(ones[tf.newaxis], [tf.shape(matrices)[0], 1, 1])
 
     def body(base, left, residual):
@@ -176,7 +222,7 @@ def power_sums_tensor(array_size, power_matrix, multiplier):
     powers = tf.scan(
         lambda power, _: tf.matmul(power, power_matrix),
         tf.range(array_size - 1),
-        initializer=tf.eye(tf.shape(power_matrix)[0], dtype=power_matrix.dtype),
+        initializer=identity_matrix(tf.shape(power_matrix)[0], power_matrix.dtype),
     )
     powers.set_shape([None, *power_matrix.shape])
     terms = tf.matmul(batch_times_matrix(powers, multiplier), powers, adjoint_b=True)
@@ -251,7 +297,7 @@ def entropy_matched_cauchy_scale(covariance):
     Args:
       covariance: [batch, N, N].
     """
-    return tf.sqrt(math.e / (8.0 * math.pi) * tf.matrix_diag_part(covariance))
+    return tf.sqrt(math.e / (8.0 * math.pi) * diagonal_part(covariance))
 
 
 def sign_magnitude_positive_definite(raw, off_diagonal_scale=0.0, overall_scale=0.0):
@@ -267,8 +313,8 @@ def sign_magnitude_positive_definite(raw, off_diagonal_scale=0.0, overall_scale=
     off_diagonal, overall = (_with_rank(one, raw.shape.ndims) for one in scales)
     sizes = tf.exp((raw + off_diagonal + overall) / 2.0)
     upper = tf.matrix_band_part(sizes * tf.nn.softsign(tf.linalg.transpose(raw)), 0, -1)
-    diagonal = tf.matrix_diag_part(raw) + _with_rank(scales[1], raw.shape.ndims - 1)
-    root = tf.matrix_set_diag(upper, tf.exp(diagonal / 2.0))
+    diagonal = diagonal_part(raw) + _with_rank(scales[1], raw.shape.ndims - 1)
+    root = with_diagonal(upper, tf.exp(diagonal / 2.0))
     return tf.matmul(root, root, transpose_a=True)
 
 
@@ -315,7 +361,7 @@ def variable_covariance_matrix(
     )
     whole = tf.convert_to_tensor(raw)
     if initial_diagonal_values is not None:
-        whole = whole + tf.matrix_diag(tf.log(initial_diagonal_values))
+        whole = whole + diagonal_matrix(tf.log(initial_diagonal_values))
     scale = tf.cast(initial_overall_scale_log, dtype) + overall
     matrix = sign_magnitude_positive_definite(whole, tf.convert_to_tensor(off_diagonal), scale)
     return tf.identity(matrix, name=name)

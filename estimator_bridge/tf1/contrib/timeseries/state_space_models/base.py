@@ -221,7 +221,7 @@ class StateSpaceModel(_model.SequentialTimeSeriesModel):
         with tf.variable_scope(self._variable_scope):
             size = self._transition().shape.as_list()[0]
             if not self._configuration.trainable_start_state:
-                return tf.eye(size, dtype=self.dtype)
+                return _math.identity_matrix(size, self.dtype)
             covariance = _math.variable_covariance_matrix(size, "prior_state_var", self.dtype)
             if self._input_statistics is not None:
                 largest = tf.reduce_max(self._start_variance(), axis=0)
@@ -340,9 +340,7 @@ class StateSpaceModel(_model.SequentialTimeSeriesModel):
             prior_state=mean,
             prior_state_var=covariance,
             observation=seen,
-            observation_model=tf.eye(
-                size, batch_shape=tf.shape(exogenous_values)[:-1], dtype=self.dtype
-            ),
+            observation_model=_math.diagonal_matrix(tf.ones_like(mean)),
             predicted_observations=(mean, noise + covariance),
             observation_noise=noise,
         )

@@ -49,7 +49,7 @@ class KalmanFilter:
             + tf.transpose(predicted_observation_covariance, [0, 2, 1])
         )
         symmetric = tf.verify_tensor_all_finite(symmetric, "predicted covariance")
-        smallest = tf.reduce_min(tf.matrix_diag_part(symmetric))
+        smallest = tf.reduce_min(_math.diagonal_part(symmetric))
         positive = tf.Assert(smallest >= 0.0, ["a predicted variance is negative", smallest])
         with tf.control_dependencies([positive]):
             root = tf.cholesky(symmetric)
@@ -115,7 +115,7 @@ class KalmanFilter:
         surprise = (observation - predicted)[..., tf.newaxis]
         mean = prior_state + tf.squeeze(tf.matmul(gain, surprise, adjoint_a=True), [-1])
         seen = tf.matmul(gain, observation_model, adjoint_a=True)
-        left = tf.eye(tf.shape(seen)[1], dtype=seen.dtype)[tf.newaxis] - seen
+        left = _math.identity_matrix(tf.shape(seen)[1], seen.dtype)[tf.newaxis] - seen
         if self._simplified_posterior_covariance_computation:
             return mean, tf.matmul(left, prior_state_var)
         if observation_noise.shape.ndims == 2:

@@ -4,6 +4,7 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.timeseries import math_utils as _math
 from estimator_bridge.tf1.contrib.timeseries.state_space_models import base as _model
 
 __all__ = ["CycleStateSpaceModel", "ResolutionCycleModel"]
@@ -67,8 +68,8 @@ class CycleStateSpaceModel(_model.StateSpaceModel):
         times = (steps + (places - (steps - 1)) % self._periodicity) // self._periodicity
         noise = tf.cast(noise_addition_coefficient, self.dtype) * self._noise_scalar()
         added = noise * tf.cast(times, self.dtype)
-        diagonal = tf.matrix_diag(added[..., :-1] + tf.roll(added, 1, axis=-1)[..., :-1])
-        beside = tf.matrix_diag(added[..., :-2])
+        diagonal = _math.diagonal_matrix(added[..., :-1] + tf.roll(added, 1, axis=-1)[..., :-1])
+        beside = _math.diagonal_matrix(added[..., :-2])
         none = [[0, 0]] * num_steps.shape.ndims
         below = tf.pad(beside, [*none, [1, 0], [0, 1]])
         above = tf.pad(beside, [*none, [0, 1], [1, 0]])

@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.timeseries import math_utils as _math
 from estimator_bridge.tf1.contrib.timeseries.state_space_models import base as _model
 
 __all__ = ["VARMA"]
@@ -40,7 +41,7 @@ class VARMA(_model.StateSpaceModel):
             self.ma_coefs = tf.get_variable(
                 "ma_coefs",
                 initializer=tf.tile(
-                    tf.eye(size, dtype=self.dtype)[tf.newaxis], [self.ma_order, 1, 1]
+                    _math.identity_matrix(size, self.dtype)[tf.newaxis], [self.ma_order, 1, 1]
                 ),
                 dtype=self.dtype,
             )
@@ -51,7 +52,7 @@ class VARMA(_model.StateSpaceModel):
         size, width = self.num_features, self.state_dimension
         more = self.state_num_blocks - self.ar_order
         coefficients = tf.pad(self.ar_coefs, [[0, 0], [0, 0], [0, more]])
-        moved = tf.pad(tf.eye(width - size, dtype=self.dtype), [[0, 0], [0, size]])
+        moved = tf.pad(_math.identity_matrix(width - size, self.dtype), [[0, 0], [0, size]])
         return tf.concat([tf.reshape(coefficients, [size, width]), moved], 0)
 
     def get_noise_transform(self):
@@ -59,7 +60,7 @@ class VARMA(_model.StateSpaceModel):
         size, before = self.num_features, self.state_num_blocks - 1
         coefficients = tf.pad(self.ma_coefs, [[before - self.ma_order, 0], [0, 0], [0, 0]])
         coefficients = tf.reshape(coefficients, [before * size, size])
-        return tf.concat([coefficients, tf.eye(size, dtype=self.dtype)], 0)
+        return tf.concat([coefficients, _math.identity_matrix(size, self.dtype)], 0)
 
     def get_observation_model(self, times):
         """Returns what is observed, [features, state].
@@ -69,7 +70,7 @@ class VARMA(_model.StateSpaceModel):
         """
         del times
         size, more = self.num_features, self.state_dimension - self.num_features
-        value = tf.eye(size, dtype=self.dtype)
+        value = _math.identity_matrix(size, self.dtype)
         if self.state_num_blocks <= max(1, self.ar_order):
             return tf.pad(value, [[0, 0], [0, more]])
         # Where the deviations last longest, the last block holds the present one.
