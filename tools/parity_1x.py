@@ -37,6 +37,8 @@ GOING_ON = (
     "state_space_programs",
     "sdca",
     "forests",
+    "ready_made",
+    "sequences",
 )
 START, END = "<!-- parity-1x: written by `make parity-1x` -->", "<!-- end of parity-1x -->"
 

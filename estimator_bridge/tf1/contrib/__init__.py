@@ -31,6 +31,7 @@ _SUPPORTED = frozenset(
         "graph_editor",
         "hooks",
         "image",
+        "kernel_methods",
         "layers",
         "learn",
         "legacy_seq2seq",
@@ -85,9 +86,6 @@ _UNSUPPORTED = {
     "ffmpeg": "use the package tensorflow-io",
     "grid_rnn": "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell",
     "kafka": "use the package tensorflow-io",
-    "kernel_methods": (
-        "it has no successor; write the random Fourier features with tf.cos and tf.matmul"
-    ),
     "meta_graph_transform": "use tf.import_graph_def, and tf.graph_util.extract_sub_graph",
     "model_pruning": "use the package tensorflow-model-optimization",
     "quantize": "use the package tensorflow-model-optimization",

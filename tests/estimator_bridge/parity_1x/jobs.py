@@ -144,15 +144,20 @@ def used_rows(array):
     return array[(np.abs(array) > 1e-30).any(axis=1)]
 
 
-def event_tags(folder):
-    """Returns "step tag" of the summaries that a program has written below a folder, sorted."""
+def event_tags(folder, at_steps=True):
+    """Returns "step tag" of the summaries that a program has written below a folder, sorted.
+
+    Args:
+      folder: the folder.
+      at_steps: whether the steps are compared; otherwise only "tag" is returned.
+    """
     found = set()
     for parent, _, names in os.walk(folder):
         for name in names:
             if "tfevents" in name:
                 for event in tf.train.summary_iterator(os.path.join(parent, name)):
                     tags = [one.tag for one in event.summary.value]
-                    found.update(f"{event.step} {tag}" for tag in tags)
+                    found.update(f"{event.step} {tag}" if at_steps else tag for tag in tags)
     return sorted(one for one in found if not one.endswith(UNSTABLE))
 
 
@@ -196,7 +201,7 @@ def run(build, given=None):
             ),
             local_variables=[],
             collections={},
-            summaries=event_tags(folder),
+            summaries=event_tags(folder, getattr(job, "at_steps", True)),
             initial={},
             gradients={},
             outputs={name: trained.as_record(name, one) for name, one in results.items()},

@@ -26,7 +26,7 @@ import values
 # Areas whose cases go on from a checkpoint of 1.15.
 PROGRAMS = ("programs", "more_programs", "timeseries_programs", "state_space_programs")
 GOING_ON = {"trained": trained}
-GOING_ON.update(dict.fromkeys((*PROGRAMS, "sdca", "forests"), jobs))
+GOING_ON.update(dict.fromkeys((*PROGRAMS, "sdca", "forests", "ready_made", "sequences"), jobs))
 # Of a larger tensor only so many values are kept, at equal distances.
 KEPT = 120
 NAMES = os.path.join(

@@ -4,6 +4,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_early_stopping as _early_stopping
 from estimator_bridge.private_tf import estimator_saved_model as _saved_model_estimator
+from estimator_bridge.tf1.contrib.estimator import annotated as _annotated
 from estimator_bridge.tf1.contrib.estimator import boosted as _boosted
 from estimator_bridge.tf1.contrib.estimator import extenders as _extenders
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
@@ -34,6 +35,9 @@ LinearEstimator = tf.estimator.LinearEstimator
 DNNLinearCombinedEstimator = tf.estimator.DNNLinearCombinedEstimator
 BaselineEstimator = tf.estimator.BaselineEstimator
 SavedModelEstimator = _saved_model_estimator.SavedModelEstimator
+
+DNNClassifierWithLayerAnnotations = _annotated.DNNClassifierWithLayerAnnotations
+DNNRegressorWithLayerAnnotations = _annotated.DNNRegressorWithLayerAnnotations
 
 boosted_trees_classifier_train_in_memory = _boosted.boosted_trees_classifier_train_in_memory
 boosted_trees_regressor_train_in_memory = _boosted.boosted_trees_regressor_train_in_memory

@@ -3,18 +3,22 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import clustering_ops as _clustering_ops
+from estimator_bridge.tf1.contrib.factorization import gmm as _gmm
+from estimator_bridge.tf1.contrib.factorization import gmm_ops as _gmm_ops
 from estimator_bridge.tf1.contrib.factorization import wals as _wals
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "GMM": "use sklearn.mixture, or the package tensorflow-probability",
         "WALSModel": "use tf.contrib.factorization.WALSMatrixFactorization",
     },
 )
 
 KMeans = _clustering_ops.KMeans
+GMM = _gmm.GMM
+GmmAlgorithm = _gmm_ops.GmmAlgorithm
+gmm = _gmm_ops.gmm
 WALSMatrixFactorization = _wals.WALSMatrixFactorization
 
 _KMeans = tf.estimator.experimental.KMeans

@@ -28,9 +28,6 @@ __getattr__, _advice_for = _unsupported_names(
     {
         "hashed_embedding_column": _COLUMN,
         "scattered_embedding_column": _COLUMN,
-        "sequence_input_from_feature_columns": (
-            "use tf.keras.experimental.SequenceFeatures with tf.feature_column.sequence_* columns"
-        ),
         "transform_features": "use tf.feature_column.input_layer",
         "gdn": "use the package tensorflow-compression",
     },

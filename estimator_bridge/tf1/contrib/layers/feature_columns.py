@@ -16,6 +16,7 @@ from estimator_bridge.tf1.contrib.layers.feature_inputs import (
     input_from_feature_columns,
     joint_weighted_sum_from_feature_columns,
     parse_feature_columns_from_examples,
+    sequence_input_from_feature_columns,
     weighted_sum_from_feature_columns,
 )
 from estimator_bridge.tf1.contrib.layers.integerized import IntegerizedColumn, as_given
@@ -31,6 +32,7 @@ __all__ = [
     "one_hot_column",
     "parse_feature_columns_from_examples",
     "real_valued_column",
+    "sequence_input_from_feature_columns",
     "shared_embedding_columns",
     "sparse_column_with_hash_bucket",
     "sparse_column_with_integerized_feature",

@@ -11,6 +11,7 @@ __all__ = [
     "input_from_feature_columns",
     "joint_weighted_sum_from_feature_columns",
     "parse_feature_columns_from_examples",
+    "sequence_input_from_feature_columns",
     "weighted_sum_from_feature_columns",
 ]
 
@@ -102,6 +103,54 @@ def input_from_feature_columns(
         return tf.concat(outputs, 1)
 
 
+def sequence_input_from_feature_columns(
+    columns_to_tensors, feature_columns, weight_collections=None, trainable=True, scope=None
+):
+    """Returns the concatenated values of dense columns at each step of sequences.
+
+    Creates the variables of `input_from_feature_columns`, in the default scope
+    `sequence_input_from_feature_columns`.
+
+    Args:
+      columns_to_tensors: {feature: tensor [batch, length, ...]}.
+      feature_columns: list of columns.
+      weight_collections: further collections for the variables.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      float32 tensor [batch, length, total size of the columns].
+
+    Raises:
+      ValueError: a column is none that sequences can have.
+    """
+    columns = sorted(set(feature_columns), key=column_order)
+    collections = [*(weight_collections or ()), *_COLLECTIONS]
+    with tf.variable_scope(
+        scope, "sequence_input_from_feature_columns", list(columns_to_tensors.values())
+    ):
+        transformed = _v1._LazyBuilder(columns_to_tensors)
+        outputs = []
+        for column in columns:
+            with tf.variable_scope(None, _scope_of(column)):
+                outputs.append(_at_each_step(column, transformed, collections, trainable))
+        return tf.concat(outputs, 2)
+
+
+def _at_each_step(column, transformed, collections, trainable):
+    """Returns the values of a column, [batch, length, size]."""
+    if isinstance(column, _fc.NumericColumn):
+        values = tf.cast(column._get_dense_tensor(transformed), tf.float32)
+        return tf.expand_dims(values, 2) if values.shape.ndims == 2 else values
+    if isinstance(column, _fc.EmbeddingColumn):
+        return _embed(column, transformed, collections, trainable, has_steps=True)
+    if isinstance(column, _fc.IndicatorColumn):
+        ids = column.categorical_column._get_sparse_tensors(transformed).id_tensor
+        hot = tf.one_hot(tf.sparse_tensor_to_dense(ids, -1), column.categorical_column._num_buckets)
+        return tf.reduce_sum(hot, 2) if hot.shape.ndims == 4 else hot
+    raise ValueError(f"Error creating input layer for column: {column.name}: not for sequences.")
+
+
 # The order of 1.x is that of the columns' texts: the name of the class, then its fields.
 _ORDER = (
     _fc.BucketizedColumn,
@@ -148,10 +197,13 @@ def _dense_values(column, transformed):
     return tf.reshape(tf.cast(column._get_dense_tensor(transformed), tf.float32), [-1, size])
 
 
-def _embed(column, transformed, collections, trainable):
-    """Returns the embeddings of a column, [batch, dimension]; creates its table."""
+def _embed(column, transformed, collections, trainable, has_steps=False):
+    """Returns the embeddings of a column, [batch(, length), dimension]; creates its table."""
     shared = isinstance(column, _v1._SharedEmbeddingColumn)
-    ids = column.categorical_column._get_sparse_tensors(transformed)
+    ids, weights = column.categorical_column._get_sparse_tensors(transformed)
+    if has_steps and ids.shape.ndims == 2:
+        # One id at each step.
+        ids = tf.sparse_reshape(ids, tf.concat([ids.dense_shape, [1]], 0))
     shape = [column.categorical_column._num_buckets, column.dimension]
     name = column.shared_embedding_collection_name if shared else "weights"
     collection = f"SHARED_EMBEDDING_COLLECTION_{name.upper()}"
@@ -170,7 +222,7 @@ def _embed(column, transformed, collections, trainable):
     if column.ckpt_to_load_from is not None:
         tf.train.init_from_checkpoint(column.ckpt_to_load_from, {column.tensor_name_in_ckpt: table})
     return tf.nn.safe_embedding_lookup_sparse(
-        table, ids.id_tensor, ids.weight_tensor, column.combiner, max_norm=column.max_norm
+        table, ids, weights, column.combiner, max_norm=column.max_norm
     )
 
 

@@ -8,26 +8,40 @@ import tensorflow.compat.v1 as _tf
 from estimator_bridge.tf1.contrib.learn import canned as _canned
 from estimator_bridge.tf1.contrib.learn import (
     datasets,
+    debug,
     learn_runner,
     monitors,
     preprocessing,
     run_config,
     utils,
 )
+from estimator_bridge.tf1.contrib.learn import dynamic_rnn_estimator as _dynamic_rnn
 from estimator_bridge.tf1.contrib.learn import experiment as _experiment
 from estimator_bridge.tf1.contrib.learn import export_strategy as _export_strategy
 from estimator_bridge.tf1.contrib.learn import fitting as _fitting
+from estimator_bridge.tf1.contrib.learn import headed as _headed
+from estimator_bridge.tf1.contrib.learn import heads as _heads
+from estimator_bridge.tf1.contrib.learn import kmeans as _kmeans
+from estimator_bridge.tf1.contrib.learn import logistic_regressor as _logistic
 from estimator_bridge.tf1.contrib.learn import skcompat as _skcompat
 from estimator_bridge.tf1.contrib.learn import svm as _svm
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__all__ = ["datasets", "learn_runner", "monitors", "preprocessing", "run_config", "utils"]
+__all__ = [
+    "datasets",
+    "debug",
+    "head",
+    "learn_runner",
+    "monitors",
+    "preprocessing",
+    "run_config",
+    "utils",
+]
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "DynamicRnnEstimator": "write a model_fn with tf.nn.dynamic_rnn",
-        "KMeansClustering": "use tf.contrib.factorization.KMeansClustering",
+        "StateSavingRnnEstimator": "use tf.contrib.learn.DynamicRnnEstimator on whole sequences",
         "ops": "use the functions of tf",
     },
 )
@@ -47,9 +61,27 @@ DNNLinearCombinedClassifier = _canned.DNNLinearCombinedClassifier
 DNNLinearCombinedRegressor = _canned.DNNLinearCombinedRegressor
 LinearClassifier = _canned.LinearClassifier
 LinearRegressor = _canned.LinearRegressor
+DNNEstimator = _headed.DNNEstimator
+DNNLinearCombinedEstimator = _headed.DNNLinearCombinedEstimator
+LinearEstimator = _headed.LinearEstimator
+DynamicRnnEstimator = _dynamic_rnn.DynamicRnnEstimator
+DebugClassifier = debug.DebugClassifier
+DebugRegressor = debug.DebugRegressor
+KMeansClustering = _kmeans.KMeansClustering
+LogisticRegressor = _logistic.LogisticRegressor
 SVM = _svm.SVM
 infer_real_valued_columns_from_input = _canned.infer_real_valued_columns_from_input
 infer_real_valued_columns_from_input_fn = _canned.infer_real_valued_columns_from_input_fn
+
+head = _heads
+Head = _heads.Head
+binary_svm_head = _heads.binary_svm_head
+multi_class_head = _heads.multi_class_head
+multi_head = _heads.multi_head
+multi_label_head = _heads.multi_label_head
+no_op_train_fn = _heads.no_op_train_fn
+poisson_regression_head = _heads.poisson_regression_head
+regression_head = _heads.regression_head
 
 Experiment = _experiment.Experiment
 ExportStrategy = _export_strategy.ExportStrategy

@@ -3,7 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.learn import model_fns as _model_fns
-from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
+from estimator_bridge.tf1.contrib.learn.heads import multi_class_head, regression_head
 from estimator_bridge.tf1.contrib.learn.predicting import Classifier, Regressor
 from estimator_bridge.tf1.contrib.learn.sdca import is_sdca, sdca_model_fn
 
@@ -50,7 +50,9 @@ class LinearClassifier(Classifier):
         feature_engineering_fn=None,
         label_keys=None,
     ):
-        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        head = multi_class_head(
+            n_classes, None, weight_column_name, enable_centered_bias, label_keys=label_keys
+        )
         refused = {
             "_joint_weight is incompatible with the SDCAOptimizer": _joint_weight,
             "SDCA only applies to binary classification.": n_classes != 2,
@@ -103,12 +105,12 @@ class LinearRegressor(Regressor):
         }
         if is_sdca(optimizer, refused):
             # Without a centered bias, as in 1.x.
-            head = make_regression_head(label_dimension, weight_column_name)
+            head = regression_head(None, weight_column_name, label_dimension)
             model_fn = sdca_model_fn(
                 head, list(feature_columns), optimizer, weight_column_name, "squared_loss"
             )
         else:
-            head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+            head = regression_head(None, weight_column_name, label_dimension, enable_centered_bias)
             model_fn = _model_fns.linear_model_fn(
                 head, feature_columns, optimizer, gradient_clip_norm, _joint_weights
             )
@@ -154,7 +156,9 @@ class DNNClassifier(Classifier):
         input_layer_min_slice_size=None,
         label_keys=None,
     ):
-        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        head = multi_class_head(
+            n_classes, None, weight_column_name, enable_centered_bias, label_keys=label_keys
+        )
         network = (hidden_units, activation_fn, dropout, input_layer_min_slice_size)
         model_fn = _model_fns.deep_model_fn(
             head,
@@ -204,7 +208,7 @@ class DNNRegressor(Regressor):
         embedding_lr_multipliers=None,
         input_layer_min_slice_size=None,
     ):
-        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+        head = regression_head(None, weight_column_name, label_dimension, enable_centered_bias)
         network = (hidden_units, activation_fn, dropout, input_layer_min_slice_size)
         model_fn = _model_fns.deep_model_fn(
             head,
@@ -264,7 +268,9 @@ class DNNLinearCombinedClassifier(Classifier):
         label_keys=None,
         fix_global_step_increment_bug=False,
     ):
-        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        head = multi_class_head(
+            n_classes, None, weight_column_name, enable_centered_bias, label_keys=label_keys
+        )
         network = (
             dnn_hidden_units,
             dnn_activation_fn,
@@ -326,7 +332,7 @@ class DNNLinearCombinedRegressor(Regressor):
         input_layer_min_slice_size=None,
         fix_global_step_increment_bug=False,
     ):
-        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+        head = regression_head(None, weight_column_name, label_dimension, enable_centered_bias)
         network = (
             dnn_hidden_units,
             dnn_activation_fn,

@@ -6,7 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_estimator as _estimator
 from estimator_bridge.private_tf import evaluation as _evaluation
-from estimator_bridge.tf1.contrib.learn.model_spec import MetricSpec
+from estimator_bridge.tf1.contrib.learn.model_spec import LOSS, LOSS_METRIC, MetricSpec
 
 __all__ = ["evaluate_run", "metric_fn_from_specs", "with_metrics"]
 
@@ -28,6 +28,9 @@ def evaluate_run(
     Returns:
       {metric: value}.
     """
+    if LOSS_METRIC in eval_dict:
+        eval_dict = dict(eval_dict)
+        eval_dict[LOSS] = eval_dict.pop(LOSS_METRIC)
     results = _evaluation._evaluate_once(
         checkpoint_path=checkpoint_path,
         master=estimator.config.evaluation_master,

@@ -50,8 +50,10 @@ def linear_model_fn(head, columns, optimizer, clip_norm, joint):
             values=tuple(features.values()),
             partitioner=_parts.make_partitioner(config, 64 << 20),
         ):
-            logits = _parts.build_linear_logits(features, columns, head.dimension, joint)
-            return head.create_model_fn_ops(features, mode, logits, labels, step)
+            logits = _parts.build_linear_logits(features, columns, head.logits_dimension, joint)
+            return head.create_model_fn_ops(
+                features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
+            )
 
     return model_fn
 
@@ -100,13 +102,15 @@ def deep_model_fn(head, columns, network, optimizer, clip_norm, multipliers):
             logits = _parts.build_deep_logits(
                 features,
                 columns,
-                head.dimension,
+                head.logits_dimension,
                 network,
                 form="{}_{}",
                 config=config,
                 train=mode == ModeKeys.TRAIN,
             )
-            return head.create_model_fn_ops(features, mode, logits, labels, step)
+            return head.create_model_fn_ops(
+                features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
+            )
 
     return model_fn
 
@@ -180,7 +184,7 @@ def combined_model_fn(head, linear, deep, clip_norm, fixed_step):
                     _parts.build_deep_logits(
                         features,
                         deep_columns,
-                        head.dimension,
+                        head.logits_dimension,
                         network,
                         form="{}/{}",
                         config=config,
@@ -191,9 +195,13 @@ def combined_model_fn(head, linear, deep, clip_norm, fixed_step):
             partitioner = _parts.make_partitioner(config, 64 << 20)
             with tf.variable_scope(_parts.LINEAR, values=values, partitioner=partitioner) as scope:
                 logits.append(
-                    _parts.build_linear_logits(features, linear_columns, head.dimension, joint)
+                    _parts.build_linear_logits(
+                        features, linear_columns, head.logits_dimension, joint
+                    )
                 )
                 _parts.summarize("{}/{}", scope.name, logits[-1])
-        return head.create_model_fn_ops(features, mode, tf.add_n(logits), labels, step)
+        return head.create_model_fn_ops(
+            features=features, mode=mode, labels=labels, train_op_fn=step, logits=tf.add_n(logits)
+        )
 
     return model_fn

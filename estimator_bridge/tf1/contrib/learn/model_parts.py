@@ -73,8 +73,8 @@ def build_deep_logits(features, columns, dimension, network, form, config, train
       features: {feature: tensor}.
       columns: list of feature columns.
       dimension: int, number of logits.
-      network: (sizes of the hidden layers, activation function, dropout or None, smallest part of a
-        table in bytes or None).
+      network: (sizes of the hidden layers, activation function or its name, dropout or None,
+        smallest part of a table in bytes, the partitioner of tables, or None).
       form: format of the summaries' tags, of the scope and the kind.
       config: RunConfig.
       train: bool, whether dropout applies.
@@ -82,7 +82,10 @@ def build_deep_logits(features, columns, dimension, network, form, config, train
     Returns:
       float32 tensor [batch, dimension].
     """
-    net = build_deep_input(features, columns, make_partitioner(config, network[3] or _SLICE_BYTES))
+    partitioner = network[3]
+    if not callable(partitioner):
+        partitioner = make_partitioner(config, partitioner or _SLICE_BYTES)
+    net = build_deep_input(features, columns, partitioner)
     return build_deep_layers(net, dimension, network[:3], form, train)
 
 
@@ -113,7 +116,7 @@ def build_deep_layers(net, dimension, network, form, train):
     Args:
       net: float32 tensor [batch, n], the input layer.
       dimension: int, number of logits.
-      network: (sizes of the hidden layers, activation function, dropout or None).
+      network: (sizes of the hidden layers, activation function or its name, dropout or None).
       form: format of the summaries' tags, of the scope and the kind.
       train: bool, whether dropout applies.
 
@@ -121,6 +124,8 @@ def build_deep_layers(net, dimension, network, form, train):
       float32 tensor [batch, dimension].
     """
     units, activation_fn, dropout = network
+    if isinstance(activation_fn, str):
+        activation_fn = getattr(tf.nn, activation_fn)
     for place, size in enumerate(units):
         with tf.variable_scope(f"hiddenlayer_{place}", values=(net,)) as scope:
             net = layers.fully_connected(

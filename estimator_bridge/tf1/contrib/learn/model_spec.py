@@ -5,8 +5,19 @@ import inspect
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["MetricSpec", "ModeKeys", "ModelFnOps", "PredictionKey", "ProblemType"]
+__all__ = [
+    "LOSS",
+    "LOSS_METRIC",
+    "MetricSpec",
+    "ModeKeys",
+    "ModelFnOps",
+    "PredictionKey",
+    "ProblemType",
+]
 
+# The key of the loss among the metrics. tf.estimator has a metric of this name by itself and takes
+# no other, so that of a model goes by a second name until it has been computed.
+LOSS, LOSS_METRIC = "loss", "loss of the model"
 
 _DEFAULT_OUTPUT = "default_output_alternative"
 _DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -118,6 +129,9 @@ class ModelFnOps(_Ops):
         outputs = None
         if self.mode == ModeKeys.INFER:
             outputs = self._export_outputs(default_serving_output_alternative_key)
+        metrics = dict(self.eval_metric_ops) if self.mode == ModeKeys.EVAL else {}
+        if LOSS in metrics:
+            metrics[LOSS_METRIC] = metrics.pop(LOSS)
         train_op = self.train_op
         if isinstance(train_op, tf.Tensor) and train_op.shape.ndims is None:
             train_op = train_op.op
@@ -126,7 +140,7 @@ class ModelFnOps(_Ops):
             predictions=self.predictions,
             loss=self.loss,
             train_op=train_op if self.mode == ModeKeys.TRAIN else None,
-            eval_metric_ops=self.eval_metric_ops,
+            eval_metric_ops=metrics,
             export_outputs=outputs,
             training_chief_hooks=self.training_chief_hooks,
             training_hooks=self.training_hooks,

@@ -71,7 +71,9 @@ def sdca_model_fn(head, columns, optimizer, weight_column_name, loss_type):
                 weight_collections=[_parts.LINEAR],
                 scope=tf.get_variable_scope(),
             )
-        made = head.create_model_fn_ops(features, mode, logits, labels, step)
+        made = head.create_model_fn_ops(
+            features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
+        )
         return made._replace(training_chief_hooks=hooks) if hooks else made
 
     return model_fn

@@ -1,7 +1,7 @@
 """`tf.contrib.learn.SVM`: a linear support vector machine, solved in the dual."""
 
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
-from estimator_bridge.tf1.contrib.learn.heads import SvmHead
+from estimator_bridge.tf1.contrib.learn.heads import binary_svm_head
 from estimator_bridge.tf1.contrib.learn.model_spec import PredictionKey
 from estimator_bridge.tf1.contrib.learn.predicting import one_output
 from estimator_bridge.tf1.contrib.learn.sdca import sdca_model_fn
@@ -56,7 +56,7 @@ class SVM(Estimator):
             symmetric_l2_regularization=l2_regularization,
         )
         model_fn = sdca_model_fn(
-            SvmHead(weight_column_name),
+            binary_svm_head(None, weight_column_name),
             list(feature_columns),
             solver,
             weight_column_name,

@@ -1,7 +1,7 @@
 """The Estimators of `tf.contrib.linear_optimizer`."""
 
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
-from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
+from estimator_bridge.tf1.contrib.learn.heads import multi_class_head, regression_head
 from estimator_bridge.tf1.contrib.learn.model_spec import PredictionKey
 from estimator_bridge.tf1.contrib.learn.run_config import RunConfig
 from estimator_bridge.tf1.contrib.learn.sdca import sdca_model_fn
@@ -76,7 +76,7 @@ class SDCALogisticClassifier(_SDCAEstimator):
         partitioner=None,
     ):
         given = dict(locals())
-        head = make_class_head(2, weight_column_name)
+        head = multi_class_head(2, None, weight_column_name)
         super().__init__(head, "logistic_loss", feature_columns, weight_column_name, given)
 
     def predict_classes(self, input_fn=None):
@@ -129,7 +129,7 @@ class SDCALinearRegressor(_SDCAEstimator):
         partitioner=None,
     ):
         given = dict(locals())
-        head = make_regression_head(1, weight_column_name)
+        head = regression_head(None, weight_column_name)
         super().__init__(head, "squared_loss", feature_columns, weight_column_name, given)
 
     def predict_scores(self, input_fn):

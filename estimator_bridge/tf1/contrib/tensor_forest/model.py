@@ -4,7 +4,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_head as _core_head
 from estimator_bridge.tf1.contrib import layers
-from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
+from estimator_bridge.tf1.contrib.learn.heads import multi_class_head, regression_head
 from estimator_bridge.tf1.contrib.learn.model_spec import ModeKeys, ModelFnOps
 from estimator_bridge.tf1.contrib.tensor_forest.data_ops import ParseDataTensorOrDict
 from estimator_bridge.tf1.contrib.tensor_forest.hooks import (
@@ -247,9 +247,9 @@ def _default_head(params, weights_name, core, name):
             **classes,
         )
     if params.regression:
-        head = make_regression_head(params.num_outputs, weights_name)
+        head = regression_head(None, weights_name, params.num_outputs)
     else:
-        head = make_class_head(params.num_classes, weights_name)
+        head = multi_class_head(params.num_classes, None, weights_name)
     if name:
         head.scope_name = name
     return head

@@ -47,3 +47,31 @@ for _name, _options in {
     "wrong distance": {"distance_metric": "manhattan"},
 }.items():
     CASES[f"KMeans, {_name}"] = functools.partial(started, **_options)
+
+
+def mixed(start="random", parts=None, **options):
+    """Returns what a graph of a mixture has chosen; see `started`."""
+    points = values.real(ROWS, 2)
+    inputs = [points[:8], points[8:]] if parts else points
+    *_, begin, ready = factorization.gmm(inputs, start, 3, 7, **options)
+    return {"ready": tf.identity(ready)}, [begin]
+
+
+def of_class(**options):
+    found = factorization.GmmAlgorithm([values.real(ROWS, 2)], 2, **options)
+    assert [found.clusters().name, found.covariances().name] == ["clusters:0", "clusters_covs:0"]
+    return {"shares": tf.identity(found.alphas())}, [found.init_ops()]
+
+
+for _name, _options in {
+    "default": {},
+    "diagonal": {"covariance_type": "diag"},
+    "given": {"start": values.array(3, 2, seed=2)},
+    "given, diagonal": {"start": values.array(3, 2, seed=2), "covariance_type": "diag"},
+    "two inputs": {"parts": True, "params": "wm"},
+    "wrong covariance": {"covariance_type": "round"},
+    "wrong start": {"start": "first"},
+}.items():
+    CASES[f"gmm, {_name}"] = functools.partial(mixed, **_options)
+CASES["GmmAlgorithm"] = of_class
+CASES["GmmAlgorithm, diagonal"] = functools.partial(of_class, covariance_type="diag")

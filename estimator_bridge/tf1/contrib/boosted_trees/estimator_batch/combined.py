@@ -8,7 +8,6 @@ from estimator_bridge.gradient_trees.model import End, GradientTrees
 from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import (
     build_options,
-    count_logits,
     replace_fields,
 )
 from estimator_bridge.tf1.contrib.learn import model_parts as _parts
@@ -58,7 +57,7 @@ def make_combined_model_fn(head, deep, arguments):
     def model_fn(features, labels, mode, config):
         options = build_options(head, arguments, mode, config)
         training = mode == tf.estimator.ModeKeys.TRAIN
-        layer, deep_logits = _build_deep(features, deep, count_logits(head), config, training)
+        layer, deep_logits = _build_deep(features, deep, head.logits_dimension, config, training)
         trees = GradientTrees(
             features,
             arguments.feature_columns,
@@ -70,7 +69,7 @@ def make_combined_model_fn(head, deep, arguments):
         both = deep_logits + trees.logits
         if not training:
             logits = trees.logits if deep.predict_with_tree_only else both
-            spec = head.create_model_fn_ops(features, mode, logits, labels, None)
+            spec = head.create_model_fn_ops(features, mode, labels=labels, logits=logits)
             tf.train.get_or_create_global_step()
             return replace_fields(spec, scaffold=tf.train.Scaffold(saver=trees.build_saver()))
 
@@ -94,7 +93,7 @@ def make_combined_model_fn(head, deep, arguments):
         # As in 1.14: the loss that is shown, and one for each part.
         kinds = ((both, lambda loss: tf.no_op()), (deep_logits, deep_step), (both, tree_step))
         shown, of_deep, of_trees = (
-            head.create_model_fn_ops(features, mode, logits, labels, step) for logits, step in kinds
+            head.create_model_fn_ops(features, mode, labels, step, logits) for logits, step in kinds
         )
         steps = of_deep.train_op, of_trees.train_op
         switch = _SwitchHook(steps, deep.dnn_steps_to_train, layer)

@@ -12,7 +12,7 @@ from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.estimator import
 )
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import TreeArguments
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
-from estimator_bridge.tf1.contrib.learn.heads import make_regression_head
+from estimator_bridge.tf1.contrib.learn.heads import regression_head
 
 __all__ = ["DNNBoostedTreeCombinedClassifier", "DNNBoostedTreeCombinedRegressor"]
 
@@ -167,6 +167,6 @@ class DNNBoostedTreeCombinedRegressor(Estimator):
         override_global_step_value=None,
     ):
         given = dict(locals())
-        head = make_regression_head(label_dimension, weight_column_name)
+        head = regression_head(None, weight_column_name, label_dimension)
         model_fn = _make_model_fn(head, given)
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)

@@ -6,7 +6,7 @@ from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import
     make_model_fn,
 )
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
-from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
+from estimator_bridge.tf1.contrib.learn.heads import multi_class_head, regression_head
 
 __all__ = [
     "GradientBoostedDecisionTreeClassifier",
@@ -48,7 +48,7 @@ def build_class_head(n_classes, weight_column_name, label_keys):
       weight_column_name: name of the feature with the examples' weights, or None.
       label_keys: list of the strings that labels are, or None.
     """
-    head = make_class_head(n_classes, weight_column_name, label_keys=label_keys)
+    head = multi_class_head(n_classes, None, weight_column_name, label_keys=label_keys)
     if n_classes > 2:
         head._losses = lambda labels, logits: compute_log_loss(labels, logits, n_classes)
     return head
@@ -150,7 +150,7 @@ class GradientBoostedDecisionTreeRegressor(Estimator):
         num_quantiles=100,
     ):
         arguments = _pick(locals())
-        head = make_regression_head(label_dimension, weight_column_name)
+        head = regression_head(None, weight_column_name, label_dimension)
         model_fn = make_model_fn(head, arguments)
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 

@@ -12,7 +12,6 @@ __all__ = [
     "LEAF_INDEX",
     "TreeArguments",
     "build_options",
-    "count_logits",
     "make_model_fn",
     "replace_fields",
 ]
@@ -51,15 +50,6 @@ class TreeArguments(NamedTuple):
     num_quantiles: int
     is_core: bool = False
     ranking_model_pair_keys: object = None
-
-
-def count_logits(head):
-    """Returns the number of logits of a head of tf.contrib.learn or of tf.estimator.
-
-    Args:
-      head: the head.
-    """
-    return getattr(head, "logits_dimension", None) or head.dimension
 
 
 def make_model_fn(head, arguments):
@@ -115,7 +105,7 @@ def build_options(head, arguments, mode, config):
       ValueError: an argument cannot be used.
     """
     _check_one_process(config)
-    logits = count_logits(head)
+    logits = head.logits_dimension
     if mode == tf.estimator.ModeKeys.TRAIN and arguments.center_bias and logits > 1:
         raise ValueError("Center bias should be False for multiclass.")
     return Options(
@@ -154,7 +144,9 @@ def _select(features, mode, arguments):
 
 def _apply_head(head, features, mode, logits, labels, step):
     if hasattr(head, "create_model_fn_ops"):
-        return head.create_model_fn_ops(features, mode, logits, labels, step)
+        return head.create_model_fn_ops(
+            features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
+        )
     return head.create_estimator_spec(
         features=features, mode=mode, labels=labels, train_op_fn=step, logits=logits
     )

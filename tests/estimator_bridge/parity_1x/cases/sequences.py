@@ -1,0 +1,154 @@
+"""Recurrent Estimators of tf.contrib.learn, from checkpoint files of 1.15 on."""
+
+import tensorflow as tf
+import values
+from tensorflow.contrib.learn.python.learn.estimators import dynamic_rnn_estimator, rnn_common
+
+from cases import ready_made
+
+learn, layers, np = tf.contrib.learn, tf.contrib.layers, values.np
+Kinds, Types = learn.ProblemType, dynamic_rnn_estimator.PredictionType
+Keys = rnn_common.RNNKeys
+CASES = {}
+ROWS, STEPS = 4, 5
+
+
+def case(function):
+    """Adds a function from a folder to a job to the cases."""
+    CASES[function.__name__] = function
+    return function
+
+
+def features(*names):
+    """Returns numbers and words at each step, a number and a weight of each row, and lengths."""
+    random = np.random.RandomState(3)
+    places = [[row, step] for row in range(ROWS) for step in range(STEPS - row)]
+    words = [str(one) for one in random.choice(list("abcd"), len(places))]
+    found = {
+        "x": values.real(ROWS, STEPS, 2, seed=1),
+        "s": tf.SparseTensor(places, words, [ROWS, STEPS]),
+        "c": values.real(ROWS, 1, seed=2),
+        Keys.SEQUENCE_LENGTH_KEY: tf.constant([5, 4, 3, 2]),
+        Keys.STATE_PREFIX + "_0": values.real(ROWS, 3, seed=4),
+    }
+    return {name: found[name] for name in names}
+
+
+def read(names, labels):
+    return lambda: (features(*names), labels())
+
+
+def x():
+    return layers.real_valued_column("x", dimension=2)
+
+
+def s():
+    return layers.sparse_column_with_hash_bucket("s", 5)
+
+
+def table():
+    return layers.embedding_column(s(), 2, initializer=tf.truncated_normal_initializer(seed=1))
+
+
+def recurrent(folder, kind, form, columns, **options):
+    return learn.DynamicRnnEstimator(
+        *(kind, form, columns), model_dir=folder, config=ready_made.config(folder), **options
+    )
+
+
+@case
+def classes_of_steps(folder):
+    model = recurrent(
+        *(folder, Kinds.CLASSIFICATION, Types.MULTIPLE_VALUE, [x(), table()]),
+        context_feature_columns=[layers.real_valued_column("c")],
+        num_classes=3,
+        num_units=[4],
+        cell_type="lstm",
+        predict_probabilities=True,
+        optimizer="Adam",
+        learning_rate=0.01,
+    )
+    labels = lambda: values.whole(ROWS, STEPS, below=3, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, read(["x", "s", "c", Keys.SEQUENCE_LENGTH_KEY], labels))
+
+
+@case
+def two_classes_of_sequences(folder):
+    model = recurrent(
+        *(folder, Kinds.CLASSIFICATION, Types.SINGLE_VALUE, [x()]),
+        num_classes=2,
+        num_units=[3, 2],
+        cell_type="gru",
+        gradient_clipping_norm=0.1,
+    )
+    labels = lambda: values.whole(ROWS, below=2, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, read(["x", Keys.SEQUENCE_LENGTH_KEY], labels))
+
+
+@case
+def numbers_of_sequences_with_a_state(folder):
+    model = recurrent(
+        *(folder, Kinds.LINEAR_REGRESSION, Types.SINGLE_VALUE, [x()]),
+        num_units=3,
+        optimizer=tf.train.AdagradOptimizer(0.1),
+        gradient_clipping_norm=None,
+    )
+    labels = lambda: values.real(ROWS, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, read(["x", Keys.STATE_PREFIX + "_0"], labels))
+
+
+@case
+def numbers_of_steps_without_lengths(folder):
+    model = recurrent(
+        *(folder, Kinds.LINEAR_REGRESSION, Types.MULTIPLE_VALUE, [x()]),
+        num_units=[3],
+        cell_type=tf.nn.rnn_cell.GRUCell,
+        optimizer="Momentum",
+        momentum=0.5,
+        learning_rate=0.05,
+    )
+    labels = lambda: values.real(ROWS, STEPS, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, read(["x"], labels))
+
+
+@case
+def own_model_of_sequence_columns(folder):
+    def model_fn(features, labels, mode):
+        columns = [x(), table(), layers.one_hot_column(s())]
+        inputs = layers.sequence_input_from_feature_columns(features, columns)
+        output = layers.fully_connected(tf.reduce_mean(inputs, 1), 1, activation_fn=None)
+        loss = tf.losses.mean_squared_error(labels, output)
+        step = layers.optimize_loss(loss, tf.train.get_global_step(), 0.1, "Adagrad", summaries=[])
+        return output, loss, step
+
+    labels = lambda: values.real(ROWS, 1, seed=6)  # noqa: E731
+    model = learn.Estimator(model_fn, folder, ready_made.config(folder))
+
+    class Job(ready_made.FitJob):
+        def answers(self):
+            # To predict without labels is not what is compared here.
+            found = self.estimator.evaluate(input_fn=self.input_fn, steps=3)
+            return {f"eval {name}": one for name, one in found.items()}
+
+    return Job(model, read(["x", "s"], labels))
+
+
+def wrong(**options):
+    given = {
+        "problem_type": Kinds.CLASSIFICATION,
+        "prediction_type": Types.SINGLE_VALUE,
+        "sequence_feature_columns": [x()],
+        "num_classes": 3,
+        "num_units": 3,
+    }
+    return lambda folder: learn.DynamicRnnEstimator(**dict(given, **options))
+
+
+CASES.update(
+    {
+        "a third kind of problem": wrong(problem_type=Kinds.LOGISTIC_REGRESSION),
+        "another kind of prediction": wrong(prediction_type=7),
+        "no classes": wrong(num_classes=None),
+        "one class": wrong(num_classes=1),
+    }
+)
