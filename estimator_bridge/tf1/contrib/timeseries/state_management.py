@@ -110,18 +110,19 @@ class ChainingStateManager(_state_management._OverridableStateManager):
     def _update_cached_states(self, model, features, mode):
         """Returns loss, states and outputs of chunks, and keeps the states."""
         times = features[_TIMES]
+        cached = self._get_cached_states(_math.batch_start_time(times))
         loss, states, outputs = model.per_step_batch_loss(
-            features=features,
-            mode=mode,
-            state=self._get_cached_states(_math.batch_start_time(times)),
+            features=features, mode=mode, state=cached
         )
         # The chunk of the next record, but never the one that the record itself is in.
         following = tf.concat([times[:, 1:], times[:, -1:] + 1], 1)
         chunks = tf.maximum(self._get_chunk_number(following), self._get_chunk_number(times) + 1)
         keys = tf.reshape(tf.cast(chunks, tf.int64), [-1])
-        kept = [
-            table.insert(keys, tf.reshape(one, tf.stack([tf.size(keys), -1])))
-            for table, one in zip(self._tables, tf.nest.flatten(states))
-        ]
+        # Parts of a state that no earlier one enters must not replace what this step looks up.
+        with tf.control_dependencies(tf.nest.flatten(cached)):
+            kept = [
+                table.insert(keys, tf.reshape(one, tf.stack([tf.size(keys), -1])))
+                for table, one in zip(self._tables, tf.nest.flatten(states))
+            ]
         with tf.control_dependencies(kept):
             return tf.identity(loss), states, outputs
