@@ -11,6 +11,7 @@ from .derived import Derived
 from .trees import Trees
 
 __all__ = [
+    "BASELINE_INPUT",
     "Cell",
     "Data",
     "Head",
@@ -24,6 +25,9 @@ __all__ = [
     "model_inputs",
     "without_dropout",
 ]
+
+# A baseline reads no feature. This input gives its Keras model the number of rows.
+BASELINE_INPUT = "rows"
 
 
 class Network(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, Callable, NamedTuple, Optional
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input, Weighted, dtypes_of, inputs_of
-from ..plan.model import Head, Network, Plan
+from ..plan.model import BASELINE_INPUT, Head, Network, Plan
 from .columns import ColumnReader
 from .foreign_optimizers import Reading, read_optimizer
 from .recurrent import read_recurrent
@@ -240,8 +240,7 @@ class InputReader:
           BridgeError: `multivalued` contains a feature that no column reads.
         """
         if not columns:
-            # A baseline reads no feature, but its model needs the number of rows.
-            return (Input("rows", "int64", 1),)
+            return (Input(BASELINE_INPUT, "int64", 1),)
         multivalent = {*self._named, *self._multivalent, *sequences}
         for column in columns:
             inner = getattr(column, "source", column)

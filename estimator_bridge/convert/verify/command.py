@@ -15,7 +15,7 @@ from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import escape_lines
 
-from ..plan.model import Head, Plan, drops_units, model_inputs, without_dropout
+from ..plan.model import BASELINE_INPUT, Head, Plan, drops_units, model_inputs, without_dropout
 from ..read.input_function import read_input_fn
 from ..read.rows import Rows, default_files, is_divided, read_files
 from ..read.source import (
@@ -159,7 +159,12 @@ def _read_rows(options: Any, plan: Plan) -> Rows:
     from ..read.user_code import load_function
 
     function = load_function(options.input_fn, "--input_fn")
-    return read_input_fn(function, model_inputs(plan), options.rows, plan.head.weights)
+    if plan.kind != "baseline":
+        return read_input_fn(function, model_inputs(plan), options.rows, plan.head.weights)
+    rows = read_input_fn(function, None, options.rows)
+    # The Estimator counts the rows of any feature; the Keras model has an input for that.
+    rows.features[BASELINE_INPUT] = np.zeros(len(rows), np.int64)
+    return rows
 
 
 def _training_steps(options: Any, source: Source, rows: Rows, notes: list[str]) -> int:

@@ -32,6 +32,7 @@ class Difference(NamedTuple):
       mean_abs: mean absolute difference; for text and class ids, the share that differs.
       scaled: largest difference divided by max(1, |expected value|).
       worst: row numbers from 0, the worst first.
+      by_row: the largest scaled difference of each row, float64 [rows].
     """
 
     side: str
@@ -40,6 +41,11 @@ class Difference(NamedTuple):
     mean_abs: float
     scaled: float
     worst: list[int]
+    by_row: np.ndarray
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the figures of all rows together."""
+        return {name: value for name, value in self._asdict().items() if name != "by_row"}
 
 
 def compare_outputs(
@@ -75,9 +81,8 @@ def _compare(side: str, name: str, expected: np.ndarray, found: np.ndarray) -> D
         scaled = differs / np.maximum(1.0, np.abs(np.nan_to_num(expected)))
     by_row = scaled.reshape(len(scaled), -1).max(axis=1)
     worst = [int(row) for row in np.argsort(-by_row)[:NUM_WORST] if by_row[row] > 0]
-    return Difference(
-        side, name, float(differs.max()), float(differs.mean()), float(scaled.max()), worst
-    )
+    figures = float(differs.max()), float(differs.mean()), float(scaled.max())
+    return Difference(side, name, *figures, worst, by_row)
 
 
 def encode_labels(head: Head, labels: Any) -> dict[str, np.ndarray]:

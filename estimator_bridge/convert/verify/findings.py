@@ -9,6 +9,7 @@ from ..read.checkpoint import Checkpoint
 from ..read.rows import Rows
 from ..write.tree_files import KINDS
 from .differences import Difference, compare_losses, compare_outputs, metrics_of, stirling
+from .slices import describe_common
 
 __all__ = ["DRIFT_FACTOR", "Comparison", "Results", "find_differences"]
 
@@ -83,7 +84,7 @@ def find_differences(
             problems += missing
     metrics = _metrics(comparison, results)
     curve = _loss_curve(comparison, results)
-    problems += _output_problems(differences, options.tolerance)
+    problems += _output_problems(differences, options.tolerance, comparison.rows)
     problems += _metric_problems(metrics, options.tolerance)
     problems += _training_problems(curve, options.loss_tolerance)
     worst = sorted({row for difference in differences for row in difference.worst[:2]})
@@ -100,7 +101,7 @@ def find_differences(
         "rows": len(rows),
         "tolerance": options.tolerance,
         "loss_tolerance": options.loss_tolerance,
-        "differences": [difference._asdict() for difference in differences],
+        "differences": [difference.to_json() for difference in differences],
         "worst_rows": {row: _to_json(rows, row) for row in worst},
         "metrics": metrics,
         "training": curve,
@@ -139,12 +140,14 @@ def _loss_curve(comparison: Comparison, results: Results) -> Optional[dict[str, 
 # Not `>`: a difference that is NaN is a problem, too.
 
 
-def _output_problems(differences: list[Difference], tolerance: float) -> list[str]:
-    return [
-        f"{one.side}: {one.output} differs by {one.max_abs:.3g}, tolerance {tolerance:g}"
-        for one in differences
-        if not one.scaled <= tolerance
-    ]
+def _output_problems(differences: list[Difference], tolerance: float, rows: Rows) -> list[str]:
+    problems = []
+    for one in differences:
+        if not one.scaled <= tolerance:
+            text = f"{one.side}: {one.output} differs by {one.max_abs:.3g}, tolerance {tolerance:g}"
+            common = describe_common(rows.features, ~(one.by_row <= tolerance))
+            problems.append(f"{text}; {common}" if common else text)
+    return problems
 
 
 def _metric_problems(metrics: dict[str, dict[str, float]], tolerance: float) -> list[str]:

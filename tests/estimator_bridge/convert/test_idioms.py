@@ -252,3 +252,33 @@ def test_baselines_of_the_v1_api(kind, tmp_path):
     plan, converted = convert(built)
     features["rows"] = np.zeros(NUM_ROWS, np.int64)
     assert assert_same(built, converted, plan, features, labels.astype(np.float32)) < 1e-5
+
+
+BASELINE = """
+import numpy as np
+import tensorflow as tf
+
+def build():
+    return tf.estimator.BaselineClassifier("job", weight_column="share", optimizer="Ftrl")
+
+def input_fn():
+    random = np.random.RandomState(0)
+    features = {"x": random.rand(40), "share": random.rand(40).astype("f")}
+    return tf.data.Dataset.from_tensor_slices((features, random.randint(0, 2, 40))).batch(10)
+"""
+
+
+def test_a_baseline_is_verified(tmp_path, monkeypatch, capsys):
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.read.user_code import load_function
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program_with_baseline.py").write_text(BASELINE)
+    name = "program_with_baseline"
+    input_fn = load_function(f"{name}:input_fn", "--input_fn")
+    load_function(f"{name}:build", "--estimator")().train(input_fn)
+    flags = [f"--estimator={name}:build", f"--input_fn={name}:input_fn"]
+    assert command.main([*flags, "--output=model.keras"]) == 0
+    assert verify.main([*flags, "--keras_model=model.keras", "--steps=5"]) == 0
+    assert "PASSED" in capsys.readouterr().out
