@@ -1,5 +1,6 @@
 """A Saver that writes a copy of the variables while training goes on."""
 
+import errno
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
@@ -31,7 +32,13 @@ class _Writing:
 
     def wait(self) -> None:
         """Waits until it is written, and raises what has prevented that."""
+        from . import tf
+
         self._thread.join()
+        if isinstance(self._error, tf.errors.OutOfRangeError):
+            # EFBIG, a file larger than allowed. Training would take this type of error for the end
+            # of its input.
+            raise OSError(errno.EFBIG, self._error.message) from self._error
         if self._error is not None:
             raise self._error
 

@@ -100,6 +100,15 @@ def test_an_error_is_raised_by_the_next_save_or_wait(model, tmp_path):
         with pytest.raises(ValueError, match="taken over"):
             model.beside.save(model.session, path, global_step=2)
     assert not (tmp_path / "checkpoint").exists()
+
+    def exceed():
+        raise tf.errors.OutOfRangeError(None, None, "model.ckpt; File too large")
+
+    # A session takes TensorFlow's error of a file that is too large for the end of its input.
+    with durable.guarded(str(tmp_path), exceed):
+        model.beside.save(model.session, path, global_step=2)
+        with pytest.raises(OSError, match="File too large"):
+            wait_for_checkpoints()
     model.beside.save(model.session, path, global_step=3)
     wait_for_checkpoints()
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-3")

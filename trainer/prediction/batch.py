@@ -236,9 +236,11 @@ class _Job:
             manifest.add(shard.name, entry)
             copies.store_output(manifest.path)
         rows = self._write(path, [shard.file])
+        # The local copy of a shard in a bucket is removed once it is stored.
+        size = path.stat().st_size
         copies.store_output(path)
         # The shard is complete when its size has been recorded.
-        manifest.add(shard.name, {**entry, "rows": rows, "bytes": path.stat().st_size})
+        manifest.add(shard.name, {**entry, "rows": rows, "bytes": size})
         copies.store_output(manifest.path)
 
     @contextmanager

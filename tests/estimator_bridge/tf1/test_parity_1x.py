@@ -47,7 +47,7 @@ def computed(request, tmp_path_factory):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=600,
+        timeout=2400,
     )
     assert done.returncode == 0, done.stdout[-4000:]
     return {path.stem: json.loads(path.read_text()) for path in output.glob("*.json")}
