@@ -68,10 +68,14 @@ class Bucketizer:
             self._grids = [_plan(each) for each in boundaries]
         found = np.empty(values.shape, np.int32)
         for target, row, grid, limits in zip(found, values, self._grids, boundaries):
-            target[:] = np.searchsorted(limits, row) if grid is None else grid.find(row)
-            np.clip(target, 0, max(len(limits) - 1, 0), out=target)
-            target[np.isnan(row)] = 0
+            target[:] = _search(row, limits) if grid is None else grid.find(row)
+            np.minimum(target, max(len(limits) - 1, 0), out=target)
         return found
+
+
+def _search(values: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
+    """Returns how many boundaries are below each value, int [batch]; none is below a NaN."""
+    return np.where(np.isnan(values), 0, np.searchsorted(boundaries, values))
 
 
 def _find_cells(

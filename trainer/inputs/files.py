@@ -197,14 +197,12 @@ def _expand(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_file():
         return [str(path)]
-    found: set[str] = set()
-    wants_hidden = is_hidden(path.name)
-    for name in [str(path)] if path.is_dir() else glob.glob(str(path), recursive=True):
-        if os.path.isfile(name):
-            found.add(name)
-        elif name == str(path) or is_partition(os.path.basename(name)):
-            found.update(_walk(Path(name)))
-    hidden = set() if wants_hidden and not path.is_dir() else set(filter(is_hidden, found))
+    names = [str(path)] if path.is_dir() else glob.glob(str(path), recursive=True)
+    named = {name for name in names if os.path.isfile(name)}
+    folders = [name for name in names if path.is_dir() or is_partition(os.path.basename(name))]
+    walked = {file for folder in folders if folder not in named for file in _walk(Path(folder))}
+    # A pattern such as _*.csv asks for hidden files.
+    hidden = set(filter(is_hidden, walked if is_hidden(path.name) else named | walked))
     # Markers and checksums, which have other suffixes, are expected there.
     data = [name for name in sorted(hidden) if Path(name.removesuffix(".gz")).suffix in SUFFIXES]
     if data:
@@ -212,16 +210,16 @@ def _expand(pattern: str) -> list[str]:
             f"{pattern}: skipped, since a name that begins with . or _ is hidden: "
             f"{', '.join(data[:5])}"
         )
-    return sorted(found - hidden)
+    return sorted((named | walked) - hidden)
 
 
 def _walk(folder: Path) -> list[str]:
-    """Returns the files of a folder and of its partitions, also hidden ones."""
+    """Returns the files of a folder, also hidden ones, and those of its visible partitions."""
     found: list[str] = []
     for child in folder.iterdir():
         if child.is_file():
             found.append(str(child))
-        elif is_partition(child.name):
+        elif is_partition(child.name) and not is_hidden(child.name):
             found += _walk(child)
     return found
 

@@ -73,6 +73,9 @@ def test_hidden_data_files_are_skipped_with_a_notice(folder, capsys):
     assert "_late.csv" in capsys.readouterr().err
     assert _names(_find(folder / "_*.csv")) == ["_late.csv"]
     assert not capsys.readouterr().err
+    (folder / "_day=1").mkdir()
+    (folder / "_day=1" / "unfinished.csv").write_text("x,y\n1,2\n")
+    assert _names(_find(folder)) == ["a.csv", "b.csv", "c.csv"]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.ndjson", "log"])

@@ -4,7 +4,11 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
-from estimator_bridge.tf1.contrib.tensor_forest.messages import Model
+from estimator_bridge.tf1.contrib.tensor_forest.messages import (
+    Model,
+    read_numbers,
+    write_numbers,
+)
 from estimator_bridge.tf1.unsupported import NotSuppliedError
 
 __all__ = ["Flat", "Forest", "Shape"]
@@ -221,24 +225,14 @@ class Forest:
             if number:
                 node.node_id.value = number
             if self.left[place] == place:
-                self._write_leaf(node.leaf, self.value[place].tolist())
+                leaf = node.leaf.sparse_vector if self.shape.sparse else node.leaf.vector
+                write_numbers(leaf, self.value[place].tolist())
                 continue
             split = node.binary_node
             split.left_child_id.value = int(self.number[self.left[place]])
             split.right_child_id.value = int(self.number[self.right[place]])
             write_test(split, self.feature[place], self.threshold[place], self.shape.strict)
         return model.SerializeToString()
-
-    def _write_leaf(self, leaf, numbers):
-        if self.shape.sparse:
-            leaf.sparse_vector.SetInParent()
-            for key, number in enumerate(numbers):
-                if number:
-                    entry = leaf.sparse_vector.sparse_value.add(key=key)
-                    entry.value.float_value = number
-        else:
-            for number in numbers:
-                leaf.vector.value.add(float_value=number)
 
     def parse(self, tree, serialized):
         """Replaces a tree, which must be a single leaf, by one of a checkpoint.
@@ -260,7 +254,10 @@ class Forest:
         ).astype(np.int32)
         for place, node in zip(places.tolist(), nodes):
             if node.WhichOneof("node_type") != "binary_node":
-                self.value[place] = self._read_leaf(node.leaf)
+                leaf = node.leaf
+                is_sparse = leaf.HasField("sparse_vector")
+                self.value[place] = 0
+                read_numbers(leaf.sparse_vector if is_sparse else leaf.vector, self.value[place])
                 continue
             split = node.binary_node
             if split.HasField("custom_left_child_test"):
@@ -281,16 +278,6 @@ class Forest:
             children = places[[split.left_child_id.value, split.right_child_id.value]]
             self.left[place], self.right[place] = children
             self.level[children] = self.level[place] + 1
-
-    def _read_leaf(self, leaf):
-        numbers = np.zeros(self.shape.outputs, np.float32)
-        if leaf.HasField("sparse_vector"):
-            for entry in leaf.sparse_vector.sparse_value:
-                numbers[entry.key] = entry.value.float_value
-        else:
-            found = [one.float_value for one in leaf.vector.value]
-            numbers[: len(found)] = found
-        return numbers
 
 
 def write_test(split, feature, threshold, strict):

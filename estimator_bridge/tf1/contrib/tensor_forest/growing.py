@@ -11,7 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from estimator_bridge.tf1.contrib.tensor_forest.forest import write_test
-from estimator_bridge.tf1.contrib.tensor_forest.messages import FertileStats
+from estimator_bridge.tf1.contrib.tensor_forest.messages import (
+    FertileStats,
+    read_numbers,
+    write_numbers,
+)
 
 __all__ = ["Grower", "Rules"]
 
@@ -268,23 +272,14 @@ class Grower:
         if self.forest.shape.regression:
             stat.weight_sum = numbers[0]
             stat.regression.mean_output.SetInParent()
-            for number in numbers[1 : 1 + outputs]:
-                stat.regression.mean_output.value.add(float_value=number)
-            for number in numbers[1 + outputs :]:
-                stat.regression.mean_output_squares.value.add(float_value=number)
+            write_numbers(stat.regression.mean_output, numbers[1 : 1 + outputs])
+            write_numbers(stat.regression.mean_output_squares, numbers[1 + outputs :])
             return
         if total:
             stat.weight_sum = float(np.float32(sum(numbers)))
         counts = stat.classification
-        if self.forest.shape.sparse:
-            counts.sparse_counts.SetInParent()
-            for key, number in enumerate(numbers):
-                if number:
-                    entry = counts.sparse_counts.sparse_value.add(key=key)
-                    entry.value.float_value = number
-        else:
-            for number in numbers:
-                counts.dense_counts.value.add(float_value=number)
+        is_sparse = self.forest.shape.sparse
+        write_numbers(counts.sparse_counts if is_sparse else counts.dense_counts, numbers)
 
     def parse(self, tree, serialized):
         """Reads the slots of a tree, whose leaves must have none, from a checkpoint.
@@ -312,16 +307,12 @@ class Grower:
         if stat.HasField("regression"):
             found = stat.regression
             sums[0] = stat.weight_sum
-            numbers = [one.float_value for one in found.mean_output.value]
-            sums[1 : 1 + len(numbers)] = numbers
-            numbers = [one.float_value for one in found.mean_output_squares.value]
-            sums[1 + outputs : 1 + outputs + len(numbers)] = numbers
-        elif stat.classification.HasField("sparse_counts"):
-            for entry in stat.classification.sparse_counts.sparse_value:
-                sums[entry.key] = entry.value.float_value
+            read_numbers(found.mean_output, sums[1:])
+            read_numbers(found.mean_output_squares, sums[1 + outputs :])
         else:
-            numbers = [one.float_value for one in stat.classification.dense_counts.value]
-            sums[: len(numbers)] = numbers
+            found = stat.classification
+            is_sparse = found.HasField("sparse_counts")
+            read_numbers(found.sparse_counts if is_sparse else found.dense_counts, sums)
         return sums
 
 

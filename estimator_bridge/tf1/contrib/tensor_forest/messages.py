@@ -6,7 +6,7 @@ is written as its entries, which is the same on the wire.
 
 from estimator_bridge.message_tables import Messages, OneOf, make_classes
 
-__all__ = ["FertileStats", "Model"]
+__all__ = ["FertileStats", "Model", "read_numbers", "write_numbers"]
 
 _MESSAGES: Messages = {
     "Int32Value": (("value", 1, "int32", False),),
@@ -80,3 +80,37 @@ _ONE_OF: OneOf = {
 _classes = make_classes("estimator_bridge.tensor_forest", _MESSAGES, _ONE_OF)
 Model = _classes["Model"]
 FertileStats = _classes["FertileStats"]
+
+
+def write_numbers(vector, numbers):
+    """Writes numbers to a Vector, or those that are not 0 to a SparseVector.
+
+    Args:
+      vector: the message, empty.
+      numbers: list of floats.
+    """
+    if vector.DESCRIPTOR.name == "Vector":
+        for number in numbers:
+            vector.value.add(float_value=number)
+        return
+    # Also if all of them are 0.
+    vector.SetInParent()
+    for key, number in enumerate(numbers):
+        if number:
+            entry = vector.sparse_value.add(key=key)
+            entry.value.float_value = number
+
+
+def read_numbers(vector, numbers):
+    """Reads numbers of a Vector or SparseVector.
+
+    Args:
+      vector: the message.
+      numbers: float32 [n], zeros, to which they are written.
+    """
+    if vector.DESCRIPTOR.name == "Vector":
+        found = [one.float_value for one in vector.value]
+        numbers[: len(found)] = found
+        return
+    for entry in vector.sparse_value:
+        numbers[entry.key] = entry.value.float_value
