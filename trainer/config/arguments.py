@@ -169,6 +169,27 @@ def describe_version() -> str:
     return ", ".join([*found, f"Python {platform.python_version()}"])
 
 
+def read_render(argv: list[str], usage: str) -> Optional[list[str]]:
+    """Returns the arguments after `render`; None if help or the version is printed instead.
+
+    Args:
+        argv: the arguments after the program's name.
+        usage: of the command.
+
+    Raises:
+        UserError: there is another subcommand.
+    """
+    if not argv or argv[0] in ("--help", "-h", "help"):
+        print(usage.strip())
+        return None
+    if argv[0] == "--version":
+        print(describe_version())
+        return None
+    if argv[0] != "render":
+        raise UserError(f"{argv[0]!r}: no such command; use render")
+    return argv[1:]
+
+
 def _report_repeated(values: flags.FlagValues, argv: list[str]) -> None:
     """Prints a line for each flag that was given several times with different values."""
     words = [word.lstrip("-") for word in argv if word.startswith("-") and "=" in word]

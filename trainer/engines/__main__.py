@@ -46,18 +46,12 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    if not argv or argv[0] in ("--help", "-h", "help"):
-        print((__doc__ or "").strip())
+    usage = __doc__ or ""
+    rest = arguments.read_render(argv, usage)
+    if rest is None:
         return 0
-    if argv[0] == "--version":
-        print(arguments.describe_version())
-        return 0
-    if argv[0] != "render":
-        raise UserError(f"{argv[0]!r}: no such command; use render")
-    own, words = arguments.split_task_flags(argv[1:])
-    values = arguments.parse_flags(
-        "trainer.engines render", _define, own, __doc__ or "", stray_hint=_HINT
-    )
+    own, words = arguments.split_task_flags(rest)
+    values = arguments.parse_flags("trainer.engines render", _define, own, usage, stray_hint=_HINT)
     if values is None:
         return 0
     arguments.require(values, "name", "image", "project", "region", "kind")

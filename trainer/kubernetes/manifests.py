@@ -74,15 +74,10 @@ def main(argv: list[str], programs: Optional[Mapping[str, Program]] = None) -> i
 
 
 def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
-    if not argv or argv[0] in ("--help", "-h", "help"):
-        print(__doc__.strip())
+    given = arguments.read_render(argv, __doc__)
+    if given is None:
         return 0
-    if argv[0] == "--version":
-        print(arguments.describe_version())
-        return 0
-    if argv[0] != "render":
-        raise UserError(f"{argv[0]!r}: no such command; use render")
-    ours, task_flags = arguments.split_task_flags(argv[1:])
+    ours, task_flags = arguments.split_task_flags(given)
     values = arguments.parse_flags(
         "trainer.kubernetes render",
         lambda values: _define(values, ["task", *programs]),
