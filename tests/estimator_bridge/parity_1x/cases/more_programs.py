@@ -367,7 +367,8 @@ class SessionJob:
                 [one for one in tf.trainable_variables() if one.op.name.startswith("head") is kind]
                 for kind in (True, False)
             )
-            gradients = tf.gradients(loss, head + rest)
+            # The last backward step reads the LSTM's kernel, which can be updated before that.
+            gradients = tf.tuple(tf.gradients(loss, head + rest))
             slow = tf.train.AdagradOptimizer(0.05).apply_gradients(
                 zip(gradients[len(head) :], rest)
             )
