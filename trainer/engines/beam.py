@@ -80,7 +80,14 @@ def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None
     options = parse_options(words)
     with _translate_errors():
         pipeline = beam.Pipeline(options=options)
-        merged = _merge(job, _start(pipeline, tasks))
+        started = (
+            pipeline
+            | "all" >> beam.Create([list(tasks)])
+            | "begin" >> beam.Map(lambda every: (job.start(), every)[1])
+            | "each" >> beam.FlatMap(enumerate)
+            | beam.Reshuffle()
+        )
+        merged = _merge(job, started)
         # The error of a user ends the job of the service.
         _ = merged | "check" >> beam.Map(lambda found: open_outcome(job.work, found))
         pipeline.run()

@@ -59,6 +59,7 @@ def store_template(
     work: Work[Any, Result],
     tasks: Sequence[Any],
     engine: Engine,
+    begin: Callable[[], None],
     finish: Callable[[Result], None],
 ) -> None:
     """Writes what Dataflow runs, where the engine's options say; see `run_tasks`.
@@ -67,6 +68,7 @@ def store_template(
         work: the work.
         tasks: at least one.
         engine: beam, with --template_location.
+        begin: runs before the first task, whenever the pipeline runs.
         finish: is given the result.
 
     Raises:
@@ -74,7 +76,7 @@ def store_template(
     """
     from trainer.engines.beam import write_template
 
-    write_template(start_job(work, finish), tasks, engine.beam_options)
+    write_template(start_job(work, finish, begin), tasks, engine.beam_options)
 
 
 def group_files(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:

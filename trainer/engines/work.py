@@ -134,6 +134,7 @@ class Job(NamedTuple):
         settings: how gs:// data are accessed.
         folder: in which relative paths are, if a worker has that folder.
         finish: is given the result of all tasks when all have succeeded; may run again.
+        begin: runs before the first task of a pipeline that is only written; may run again.
     """
 
     work: Union[Work[Any, Any], Tasks[Any, Any]]
@@ -141,6 +142,18 @@ class Job(NamedTuple):
     settings: storage.Settings
     folder: str
     finish: Optional[Callable[[Any], None]] = None
+    begin: Optional[Callable[[], None]] = None
+
+    def start(self) -> None:
+        """Begins the work.
+
+        Raises:
+            UserError: it cannot begin.
+            TemporaryError: the engine may try again.
+        """
+        self._settle()
+        if self.begin is not None:
+            self.begin()
 
     def perform(self, task: Any) -> Outcome:
         """Returns the result of a task, or why the work has failed.
@@ -167,11 +180,14 @@ class Job(NamedTuple):
         failed = self._run(self.finish, outcome)
         return outcome if failed is None else failed
 
-    def _run(self, function: Callable[[Any], Any], argument: Any) -> Outcome:
+    def _settle(self) -> None:
         redact_data(self.redacts)
         storage.configure(self.settings, QUIET)
         if os.path.isdir(self.folder):
             os.chdir(self.folder)
+
+    def _run(self, function: Callable[[Any], Any], argument: Any) -> Outcome:
+        self._settle()
         try:
             return function(argument)
         except TemporaryError:
@@ -214,15 +230,18 @@ def raise_temporary(error: Exception) -> None:
 
 
 def start_job(
-    work: Union[Work[Any, Any], Tasks[Any, Any]], finish: Optional[Callable[[Any], None]] = None
+    work: Union[Work[Any, Any], Tasks[Any, Any]],
+    finish: Optional[Callable[[Any], None]] = None,
+    begin: Optional[Callable[[], None]] = None,
 ) -> Job:
     """Returns work that other processes do as this one would.
 
     Args:
         work: the work.
         finish: is given the result of all tasks; can be pickled.
+        begin: runs before the first task; can be pickled.
     """
-    return Job(work, redacts_data(), storage.current_settings(), os.getcwd(), finish)
+    return Job(work, redacts_data(), storage.current_settings(), os.getcwd(), finish, begin)
 
 
 def open_outcome(work: Tasks[Any, Result], outcome: Outcome) -> Result:

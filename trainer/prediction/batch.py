@@ -22,9 +22,11 @@ from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.parallel import FilesWork, Predictions, predict_here
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.shards import (
+    SUCCESS,
     Manifest,
     Settings,
     fingerprint_shard,
+    mark_complete,
     name_manifest,
     name_shards,
 )
@@ -47,6 +49,7 @@ class BatchRequest(NamedTuple):
         rejects: whether the rows that the model cannot take are written to a file of their own,
             in the folder _bad_rows beside the predictions; otherwise the first is an error.
         processes: number of processes of this machine that predict; 0: as many as are worthwhile.
+        marks: whether the folder is marked when all is there, and not before; an engine does so.
     """
 
     files: Sequence[DataFile]
@@ -60,6 +63,7 @@ class BatchRequest(NamedTuple):
     part: tuple[int, int] = (0, 1)
     rejects: bool = False
     processes: int = 0
+    marks: bool = True
 
 
 class Written(NamedTuple):
@@ -217,6 +221,9 @@ class _Job:
         with self._begin([shard.file for shard in waiting], folder / f".{part}.waiting"):
             for shard in waiting:
                 self._write_shard(shard, manifest)
+        # Of several parts, none knows when the others are complete.
+        if request.marks and count == 1:
+            mark_complete(folder, copies)
         num_skipped = len(shards) - len(waiting)
         others = manifest.count_others(names)
         return Written(self.num_rows, len(waiting), num_skipped, others, self._num_rejected)
@@ -230,8 +237,12 @@ class _Job:
     def _write_shard(self, shard: "_Shard", manifest: Manifest) -> None:
         path, copies = self._request.output / shard.name, self._copies
         entry = {"input": shard.file.path, "fingerprint": shard.fingerprint, "bytes": None}
-        if manifest.get(shard.name) is None:
+        is_new = manifest.get(shard.name) is None
+        if is_new:
             self._require_absent(path)
+        if self._request.marks:
+            copies.remove_output(path.with_name(SUCCESS))
+        if is_new:
             # A shard that is there without its rows was begun by this job, and is made again.
             manifest.add(shard.name, entry)
             copies.store_output(manifest.path)

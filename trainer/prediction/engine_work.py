@@ -1,6 +1,8 @@
 """Batch prediction by the processes of an engine."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import storage
@@ -12,9 +14,7 @@ from trainer.errors import UserError
 from trainer.inputs.stretches import describe_dialect
 from trainer.prediction.batch import BatchRequest, Written, predict_files
 from trainer.prediction.loading import load
-
-# A file in the output folder that is there when all of it is, by a convention of Hadoop.
-SUCCESS = "_SUCCESS"
+from trainer.prediction.shards import SUCCESS, mark_complete
 
 
 class PredictWork(NamedTuple):
@@ -32,6 +32,15 @@ class PredictWork(NamedTuple):
     request: BatchRequest
     parts: int
 
+    def begin(self) -> None:
+        """Takes away the mark of an earlier output, which is replaced from now on.
+
+        Raises:
+            UserError: the mark cannot be removed.
+        """
+        with self._open_output() as (folder, copies):
+            copies.remove_output(folder / SUCCESS)
+
     def finish(self, written: Written) -> None:
         """Marks the output as complete.
 
@@ -41,17 +50,21 @@ class PredictWork(NamedTuple):
         Raises:
             UserError: the output cannot be written.
         """
+        with self._open_output() as (folder, copies):
+            folder.mkdir(parents=True, exist_ok=True)
+            # What a task left that was killed; another has written the shard.
+            for path in folder.glob(".*.tmp"):
+                path.unlink(missing_ok=True)
+            mark_complete(folder, copies)
+
+    @contextlib.contextmanager
+    def _open_output(self) -> Iterator[tuple[Path, storage.Copies]]:
+        """Yields the local folder of the output, and what stores its files."""
         with storage.open_copies(storage.current_settings()) as copies:
-            folder = copies.open_output(self.output, "--output", is_file=False)
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                # What a task left that was killed; another has written the shard.
-                for path in folder.glob(".*.tmp"):
-                    path.unlink(missing_ok=True)
-                (folder / SUCCESS).touch()
+                yield copies.open_output(self.output, "--output", is_file=False), copies
             except OSError as error:
                 raise UserError(f"--output={self.output}: {error.strerror}; make room") from error
-            copies.store_output(folder / SUCCESS)
 
     def run(self, task: int) -> Written:
         """Writes the shards of one part.
@@ -65,7 +78,8 @@ class PredictWork(NamedTuple):
         console = Console(quiet=True)
         with storage.open_copies(storage.current_settings()) as copies:
             output = copies.open_output(self.output, "--output", is_file=False)
-            request = self.request._replace(output=output, part=(task, self.parts), processes=1)
+            part = (task, self.parts)
+            request = self.request._replace(output=output, part=part, processes=1, marks=False)
             return predict_files(load(self.export), request, console, copies)
 
     def merge(self, first: Written, second: Written) -> Written:
@@ -100,9 +114,8 @@ def predict_on_engine(
     parts = min(len(files), MAX_MODEL_TASKS)
     tasks: Sequence[int] = range(parts)
     work = PredictWork(export, output, request, parts)
-    marker = request.output / SUCCESS
-    marker.unlink(missing_ok=True)
     if engine.is_template:
-        store_template(work, tasks, engine, work.finish)
+        store_template(work, tasks, engine, work.begin, work.finish)
         return None
+    work.begin()
     return run_tasks(work, tasks, "predicting", engine, work.finish)

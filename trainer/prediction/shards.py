@@ -13,6 +13,8 @@ from trainer.inputs.files import DataFile
 
 # File in the output folder: shard name → input, fingerprint, rows and bytes.
 MANIFEST = "_predictions.json"
+# A file in the output folder that is there when all of it is, by a convention of Hadoop.
+SUCCESS = "_SUCCESS"
 # Number of bytes at each end of an input that are compared, in addition to its size and its time.
 COMPARED_BYTES = 1 << 16
 
@@ -37,6 +39,21 @@ class Settings(NamedTuple):
     data: config_lib.DataConfig
     escape_formulas: bool
     rejects: bool
+
+
+def mark_complete(folder: Path, copies: storage.Copies) -> None:
+    """Writes the file that says that an output folder is complete.
+
+    Args:
+        folder: the output folder.
+        copies: stores the file if the folder is in Cloud Storage.
+
+    Raises:
+        OSError: the file cannot be written.
+        UserError: the file cannot be stored.
+    """
+    (folder / SUCCESS).touch()
+    copies.store_output(folder / SUCCESS)
 
 
 class Manifest:

@@ -251,20 +251,44 @@ class Copies:
         before = place.found.get(name)
         target = place.address.join(name)
         size = path.stat().st_size
-        try:
-            with path.open("rb") as stream, place.bucket.progress.show(f"storing {target}", size):
-                place.found[name] = place.bucket.upload(
-                    stream,
-                    size,
-                    target.name,
-                    before.generation if before is not None else 0,
-                )
-        except Conflict as error:
-            raise UserError(
-                f"{place.option}: {target}: another program has written it meanwhile; look at what "
-                "it is, and name another place"
-            ) from error
+        with (
+            _refusing_changes(place, name),
+            path.open("rb") as stream,
+            place.bucket.progress.show(f"storing {target}", size),
+        ):
+            place.found[name] = place.bucket.upload(
+                stream, size, target.name, before.generation if before is not None else 0
+            )
         path.unlink()
+
+    def remove_output(self, path: Path) -> None:
+        """Removes the existing file at an output's path, if there is one.
+
+        Args:
+            path: a path returned by `open_output`, or a path in the folder that it returned.
+
+        Raises:
+            OSError: a file of this machine cannot be removed.
+            UserError: an object cannot be removed, or another program has changed it.
+        """
+        path.unlink(missing_ok=True)
+        located = self._locate(path)
+        found = located[0].found.pop(located[1], None) if located is not None else None
+        if located is not None and found is not None:
+            with _refusing_changes(*located):
+                located[0].bucket.remove(found)
+
+
+@contextmanager
+def _refusing_changes(place: _Place, name: str) -> Iterator[None]:
+    """Says which object of an output another program has changed."""
+    try:
+        yield
+    except Conflict as error:
+        raise UserError(
+            f"{place.option}: {place.address.join(name)}: another program has written it "
+            "meanwhile; look at what it is, and name another place"
+        ) from error
 
 
 def _download_file(place: _Place, name: str) -> None:

@@ -206,6 +206,9 @@ def test_shards_are_resumed_and_rewritten_after_changes(
     third = data / "part-2.csv"
     good = third.read_bytes()
     third.write_bytes(good + b"short,row\n")
+    # Of an earlier run: half of its predictions are replaced now.
+    output.mkdir()
+    (output / "_SUCCESS").touch()
     assert _run(*argv) == 2
     assert "part-2.csv: row 52" in capsys.readouterr().err
     names = sorted(path.name for path in output.iterdir())
@@ -215,6 +218,7 @@ def test_shards_are_resumed_and_rewritten_after_changes(
     third.write_bytes(good)
     assert _run(*argv) == 0
     assert "2 shard(s) written, 2 finished before" in capsys.readouterr().err
+    assert (output / "_SUCCESS").is_file()
     for name in ("part-0.csv", "part-1.csv"):
         assert (output / name).stat().st_mtime_ns == times[name]
     assert [len(_read(output / f"part-{n}.csv")) for n in range(4)] == [50] * 4
@@ -260,6 +264,7 @@ def test_several_processes_share_the_files(make, finished, tmp_path, monkeypatch
         with pytest.raises(KeyboardInterrupt):
             _run(*argv, "--part=0/2")
     assert (output / "part-0.csv").is_file()
+    (output / "_SUCCESS").touch()
     for part in (0, 1):
         assert _run(*argv, f"--part={part}/2") == 0
     assert sorted(path.name for path in output.iterdir()) == [
@@ -382,7 +387,7 @@ class TestProcesses:
         # The processes have lowered TensorFlow's level before they import it.
         assert "oneDNN custom operations" not in done.stderr
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-            "_predictions.json", "good-0.csv", "good-1.csv",
+            "_SUCCESS", "_predictions.json", "good-0.csv", "good-1.csv",
         ]  # fmt: skip
 
     def test_an_error_leaves_only_whole_files(self, finished, folder, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """The commands that ask a trained job, its files and their own output in a bucket."""
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from trainer.config import load_config
 from trainer.config.commands import run
+from trainer.engines import options
 from trainer.errors import UserError
 from trainer.evaluation import command
 from trainer.prediction import command as predict
@@ -161,7 +163,7 @@ def test_an_export_in_a_bucket_predicts_rows(job, make, cloud, capsys):
 def test_shards_of_predictions_are_stored_and_skipped_later(job, rows, cloud, capsys, tmp_path):
     arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out"]
     assert predict.main(arguments) == 0
-    stored = ["out/_predictions.json", "out/new-0.csv", "out/new-1.csv"]
+    stored = ["out/_SUCCESS", "out/_predictions.json", "out/new-0.csv", "out/new-1.csv"]
     assert cloud.names("out/") == stored
     local = tmp_path / "local"
     assert predict.main([f"--export={job.export}", rows, f"--output={local}"]) == 0
@@ -175,10 +177,43 @@ def test_shards_of_predictions_are_stored_and_skipped_later(job, rows, cloud, ca
     cloud.write("out/_predictions.json", json.dumps(manifest).encode())
     line = _refused(predict.main, arguments, capsys)
     assert "gs://a-bucket/out/new-1.csv is there already" in line
+    assert cloud.names("out/") == stored
+    seen = len(cloud.requests)
     assert predict.main([*arguments, "--overwrite"]) == 0
+    writes = [request for request in cloud.requests[seen:] if request[0] in ("DELETE", "POST")]
+    # A reader sees the mark only while all shards are there.
+    assert writes[0][0] == "DELETE" and "/o/out/_SUCCESS?" in writes[0][1]
+    assert cloud.names("out/") == stored
     assert "1 shard(s) written, 1 finished before: gs://a-bucket/out" in capsys.readouterr().err
     assert cloud.generation("a-bucket", "out/new-0.csv") == before
     assert not _left_behind(tmp_path)
+
+
+def test_a_mark_in_a_bucket_is_gone_while_an_engine_predicts(job, rows, cloud, monkeypatch):
+    from trainer.prediction import engine_work
+
+    cloud.write("out/_SUCCESS", b"of an earlier run")
+
+    def run_tasks(work, tasks, what, engine, finish):
+        assert "out/_SUCCESS" not in cloud.names("out/")
+        written = functools.reduce(work.merge, [work.run(task) for task in tasks])
+        assert "out/_SUCCESS" not in cloud.names("out/")
+        finish(written)
+        return written
+
+    def store_template(work, tasks, engine, begin, finish):
+        # Whenever the service runs the pipeline.
+        begin()
+        assert "out/_SUCCESS" not in cloud.names("out/")
+
+    monkeypatch.setattr(engine_work, "run_tasks", run_tasks)
+    monkeypatch.setattr(engine_work, "store_template", store_template)
+    monkeypatch.setattr(options, "require_package", lambda engine: None)
+    arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out", "--engine=beam"]
+    assert predict.main(arguments) == 0
+    assert {"out/_SUCCESS", "out/new-0.csv", "out/new-1.csv"} < set(cloud.names("out/"))
+    assert predict.main([*arguments, "--beam_options=--template_location=gs://a-bucket/t"]) == 0
+    assert "out/_SUCCESS" not in cloud.names("out/")
 
 
 def test_predictions_in_one_file_of_a_bucket(job, rows, cloud, capsys):
