@@ -201,7 +201,7 @@ def walk(
     Args:
       forest: the flattened ensemble.
       ensemble: the TreeEnsemble message.
-      features: int32 [features, batch], the bucket of each feature.
+      features: int [features, batch], the bucket of each feature.
       tree_ids: int32 [batch], the tree in which each row was.
       node_ids: int32 [batch], its node there; -1 if nothing is cached.
     """
@@ -211,22 +211,24 @@ def walk(
         return Walk(logits, tree_ids, np.zeros(batch, np.int32))
     last = len(ensemble.trees) - 1
     place = np.zeros(batch, np.int32)
-    everything = np.arange(batch)
     for tree in range(int(tree_ids.min(initial=last)), last + 1):
-        rows = everything if (tree_ids <= tree).all() else np.flatnonzero(tree_ids <= tree)
-        start = np.full(len(rows), forest.roots[tree], np.int32)
-        within = np.zeros((len(rows), logits.shape[1]), np.float32)
-        resumed = (tree_ids[rows] == tree) & (node_ids[rows] >= 0)
-        if resumed.any():
-            again = np.flatnonzero(resumed)
-            cached = node_ids[rows[again]]
-            cached, within[again] = _correct(ensemble.tree_metadata[tree], cached, within[again])
-            start[again] = forest.roots[tree] + cached
-            within[again] -= forest.value[start[again]]
-        end = descend(forest, features, rows, start)
-        logits[rows] += forest.weights[tree] * (within + forest.leaf[end])
+        rows = _select(tree_ids <= tree)
+        cached = node_ids[rows]
+        start = np.full(len(cached), forest.roots[tree], np.int32)
+        within = np.zeros((len(cached), logits.shape[1]), np.float32)
+        again = _select((tree_ids[rows] == tree) & (cached >= 0))
+        cached, within[again] = _correct(ensemble.tree_metadata[tree], cached[again], within[again])
+        start[again] = forest.roots[tree] + cached
+        within[again] -= forest.value.take(start[again], axis=0)
+        end = descend(forest, features, np.arange(batch)[rows], start)
+        logits[rows] += forest.weights[tree] * (within + forest.leaf.take(end, axis=0))
         place[rows] = end - forest.roots[tree]
     return Walk(logits, np.full(batch, last, np.int32), place)
+
+
+def _select(chosen: np.ndarray) -> Any:
+    """Returns an index of the chosen rows; of all rows, one that copies none."""
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)
 
 
 def _correct(meta: Any, nodes: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -246,11 +248,11 @@ def descend(
 
     Args:
       forest: the flattened ensemble.
-      features: int32 [features, batch], the bucket of each feature.
+      features: int [features, batch], the bucket of each feature.
       rows: int [n], which rows of the batch.
       nodes: int32 [n], where they start.
     """
-    while not (forest.left[nodes] == nodes).all():
+    while not (forest.left.take(nodes) == nodes).all():
         nodes = step(forest, features, rows, nodes)
     return nodes
 
@@ -260,16 +262,18 @@ def step(forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarr
 
     Args:
       forest: the flattened ensemble.
-      features: int32 [features, batch], the bucket of each feature.
+      features: int [features, batch], the bucket of each feature.
       rows: int [n], which rows of the batch.
       nodes: int32 [n], where they are.
     """
-    bucket = features[forest.feature[nodes], rows]
-    threshold = forest.threshold[nodes]
+    # Taking by one index is twice as fast as by two.
+    place = forest.feature.take(nodes) * np.intp(features.shape[1]) + rows
+    bucket = features.reshape(-1).take(place)
+    threshold = forest.threshold.take(nodes)
     goes_left = bucket <= threshold
     if forest.is_equality.any():
         goes_left = np.where(forest.is_equality[nodes], bucket == threshold, goes_left)
     missing = bucket < 0
     if missing.any():
         goes_left = np.where(missing, ~forest.default_right[nodes], goes_left)
-    return np.where(goes_left, forest.left[nodes], forest.right[nodes])
+    return np.where(goes_left, forest.left.take(nodes), forest.right.take(nodes))

@@ -79,7 +79,7 @@ def look_up(state: TrainingState, buckets: Any, places: Sequence[Any], logits: i
 
     Args:
       state: the variables.
-      buckets: int32 [features, batch].
+      buckets: int [features, batch].
       places: where the rows were when their logits were cached, int32 [batch] trees and int32
         [batch] nodes, -1 if nothing is cached; or nothing, if no variable keeps places.
       logits: the number of logits.
@@ -259,7 +259,7 @@ class Grower:
         """Returns the operation that collects gradients, and grows a layer by enough of them.
 
         Args:
-          buckets: int32 [features, batch].
+          buckets: int [features, batch].
           gradients: float32 [batch, logits].
           hessians: float32 [batch, logits * logits].
         """

@@ -20,7 +20,7 @@ def sum_by_bucket(
     Args:
       node_ids: int32 [batch], the node in which each row is.
       statistics: float32 [batch, n], the gradients and hessians of each row.
-      features: the bucket of each row, int32 [batch], for each feature; -1 is a missing value.
+      features: the bucket of each row, int [batch], for each feature; -1 is a missing value.
       max_splits: the number of nodes that may be split.
       num_buckets: the number of buckets.
 

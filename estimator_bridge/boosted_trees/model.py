@@ -58,7 +58,7 @@ def build_spec(
         if mode == tf.estimator.ModeKeys.TRAIN:
             return _Training(model, layout, features, labels, config).build_spec()
         forest = ForestVariables(model.head.logits_dimension, layout.num_streams)
-        buckets = columns.read_buckets(features, layout, forest.boundaries, columns.bucketize)
+        buckets = columns.read_buckets(features, layout, forest.boundaries)
         logits = sum_leaves(forest.forest, buckets)
         logits.set_shape([None, model.head.logits_dimension])
         spec = model.head.create_estimator_spec(
@@ -102,18 +102,16 @@ class _Training:
         self._bias_needed = variable(self._parameters.center_bias, "center_bias_needed")
 
     def _read_buckets(self) -> Any:
-        """Returns the buckets of the features: int32 [features, batch]."""
+        """Returns the buckets of the features: [features, batch]."""
 
         def compute() -> Any:
-            find = columns.bucketize_in_training
-            boundaries = self._state.boundaries
-            return tf.stack(columns.read_buckets(self._features, self._layout, boundaries, find))
+            return columns.read_table(self._features, self._layout, self._state.boundaries)
 
         if not self._parameters.in_memory:
             return compute()
         # The same rows come in each step: their buckets are computed once in a session.
         local = [tf.compat.v1.GraphKeys.LOCAL_VARIABLES]
-        nothing = np.zeros([len(self._layout.names), 0], np.int32)
+        nothing = np.zeros([len(self._layout.names), 0], self._layout.dtype)
         shape = tf.TensorShape([len(self._layout.names), None])
         table = variable(nothing, "buckets", collections=local, shape=shape)
         is_kept = variable(False, "are_buckets_kept", collections=local)

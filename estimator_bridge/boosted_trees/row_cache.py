@@ -48,7 +48,7 @@ class RowCache:
         Args:
           forest: the flattened ensemble.
           trees: the serialized trees; all but the last one have ended.
-          features: int32 [features, batch], the bucket of each feature.
+          features: int [features, batch], the bucket of each feature.
         """
         ended, batch = max(len(trees) - 1, 0), features.shape[1]
         if self._trees != trees[: len(self._trees)]:

@@ -23,7 +23,7 @@ def compute_bucketize(*tensors: Any) -> list[Any]:
     from ..boosted_trees.columns import bucketize as compute
 
     half = len(tensors) // 2
-    return compute(tensors[:half], tensors[half:])
+    return list(map(compute, tensors[:half], tensors[half:]))
 
 
 def bucketize(values: np.ndarray, boundaries: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def test_any_boundaries_and_numbers(data):
     with np.errstate(over="ignore"):
         around = [np.nextafter(values, np.float32(end)) for end in (-np.inf, np.inf)]
     values = np.concatenate([values, *around, [np.nan, np.inf, -np.inf]]).astype(np.float32)
-    found = Bucketizer().find(values[np.newaxis], boundaries)
+    found = Bucketizer().find([values[:, np.newaxis]], [boundaries])
     np.testing.assert_array_equal(found[0], find_by_search(values, boundaries))
     assert found.dtype == np.int32
 
@@ -42,6 +42,6 @@ def test_a_grid_is_used_and_follows_the_boundaries():
     for _ in range(2):
         boundaries = [np.sort(random.standard_normal(100)).astype(np.float32) for _ in values]
         assert all(_plan(each) is not None for each in boundaries)
-        found = bucketizer.find(values, *boundaries)
+        found = bucketizer.find([values.T], boundaries)
         for row, limits, ours in zip(values, boundaries, found):
             np.testing.assert_array_equal(ours, find_by_search(row, limits))
