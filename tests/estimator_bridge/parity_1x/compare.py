@@ -266,26 +266,31 @@ def table(computed):
     Args:
       computed: area -> records of the bridge.
     """
-    lines = [
+    return [
         "| area | cases | identical | within 1e-4 | different | not supplied |",
         "|---|---|---|---|---|---|",
+        *(row(area, computed[area]) for area in [*AREAS, "signatures"]),
     ]
-    for area in [*AREAS, "signatures"]:
-        found = differences(area, computed[area])
-        refused = [
-            case
-            for case, aspects in found.items()
-            if "NotSuppliedError" in aspects.get("error", "")
-            or aspects.get("signature") == "missing"
-        ]
-        near = [
-            case
-            for case, aspects in found.items()
-            if case not in refused and all("within" in aspect for aspect in aspects)
-        ]
-        count = len(read(area))
-        other = len(found) - len(refused) - len(near)
-        lines.append(
-            f"| {area} | {count} | {count - len(found)} | {len(near)} | {other} | {len(refused)} |"
-        )
-    return lines
+
+
+def row(area, records):
+    """Returns the row of an area in the table.
+
+    Args:
+      area: name of a file of cases, or `signatures`.
+      records: what the bridge computed for it.
+    """
+    found = differences(area, records)
+    refused = [
+        case
+        for case, aspects in found.items()
+        if "NotSuppliedError" in aspects.get("error", "") or aspects.get("signature") == "missing"
+    ]
+    near = [
+        case
+        for case, aspects in found.items()
+        if case not in refused and all("within" in aspect for aspect in aspects)
+    ]
+    count = len(read(area))
+    other = len(found) - len(refused) - len(near)
+    return f"| {area} | {count} | {count - len(found)} | {len(near)} | {other} | {len(refused)} |"

@@ -1,13 +1,9 @@
 """tf.contrib against what TensorFlow 1.15.5 computed, which `make parity-1x` stores."""
 
 import copy
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-import forked
 import numpy as np
 import pytest
 
@@ -15,67 +11,37 @@ PARITY = Path(__file__).parents[1] / "parity_1x"
 sys.path.insert(0, str(PARITY))
 sys.path.insert(0, str(PARITY.parents[2] / "tools"))
 import compare  # noqa: E402
+import halves  # noqa: E402
 import parity_1x  # noqa: E402
-
-EVERY = [*compare.AREAS, "signatures"]
-# Small areas that use much of TensorFlow's own code, which differs between the versions.
-ON_EVERY_VERSION = ("crf", "estimator", "factorization", "lookup", "opt")
 
 
 @pytest.fixture(scope="module")
 def computed(request, tmp_path_factory):
-    """Area -> what one process under the bridge computes for its cases, of the areas tested."""
-    tests = [item for item in request.session.items if item.module is request.module]
-    areas = {item.callspec.params.get("area") for item in tests if hasattr(item, "callspec")}
-    if any(item.name.startswith(("test_the_table", "test_every_supplied")) for item in tests):
-        areas = set(EVERY)
-    output = tmp_path_factory.mktemp("parity")
-    command = [
-        sys.executable,
-        "-m",
-        "estimator_bridge",
-        "run",
-        "--tf1",
-        PARITY / "measure.py",
-        output,
-    ]
-    removed = ("TF_CONFIG", "TF_USE_LEGACY_KERAS")
-    kept = {name: value for name, value in os.environ.items() if name not in removed}
-    done = forked.run(
-        [*map(str, command), *(area for area in EVERY if area in areas)],
-        env={**kept, "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=2400,
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    return {path.stem: json.loads(path.read_text()) for path in output.glob("*.json")}
+    return halves.measure(request, tmp_path_factory.mktemp("parity"), halves.OTHERS)
 
 
-@pytest.mark.parametrize(
-    "area",
-    [
-        pytest.param(area, marks=[] if area in ON_EVERY_VERSION else [pytest.mark.newest])
-        for area in EVERY
-    ],
-)
+@pytest.mark.parametrize("area", halves.parameters(halves.OTHERS))
 def test_an_area_is_that_of_1_15_but_for_known_differences(area, computed):
-    lines = compare.unexpected(area, computed[area])
-    assert not lines, "\n".join(lines)
+    halves.check_area(area, computed)
 
 
 @pytest.mark.newest
-def test_the_table_of_the_documents_is_that_of_the_results(computed):
+def test_the_table_of_the_documents_has_the_rows_of_the_results(computed):
+    halves.check_table(computed, halves.OTHERS)
+
+
+@pytest.mark.newest
+def test_every_supplied_name_has_a_case_or_a_reason(computed, tmp_path_factory):
+    halves.check_names(computed, halves.OTHERS, tmp_path_factory)
+
+
+@pytest.mark.quick
+def test_each_area_has_one_row_in_the_table():
     text = (PARITY.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
-    assert "\n".join(compare.table(computed)) in text, "run `make parity-1x`"
-
-
-@pytest.mark.newest
-def test_every_supplied_name_has_a_case_or_a_reason(computed):
-    reasons = json.loads((PARITY / "without_cases.json").read_text(encoding="utf-8"))
-    listed = sorted(name for names in reasons.values() for name in names)
-    assert computed["without cases"] == listed
+    table = text.partition(parity_1x.START)[2].partition(parity_1x.END)[0]
+    rows = [line.split("|")[1].strip() for line in table.split("\n") if line.startswith("|")]
+    assert rows == ["area", "---", *halves.EVERY]
+    assert set(halves.ESTIMATORS) < set(halves.EVERY)
 
 
 def test_every_kind_of_difference_is_found():
