@@ -1,16 +1,17 @@
 """Runs work with the engine that the flags choose."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
 from trainer.engines.work import PassWork, Result, Tasks, Work, open_outcome, start_job
 from trainer.inputs.files import DataFile
-from trainer.passes.contract import Pass
+from trainer.passes.contract import Pass, Piece
 from trainer.passes.local import run_here
 from trainer.passes.planning import plan_tasks
 
+File = TypeVar("File", DataFile, Piece)
 # More files than this share tasks that load a model.
 MAX_MODEL_TASKS = 1_000
 
@@ -79,7 +80,7 @@ def store_template(
     write_template(start_job(work, finish, begin), tasks, engine.beam_options)
 
 
-def group_files(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
+def group_files(files: Sequence[File]) -> list[Sequence[File]]:
     """Returns runs of files, in their order, as tasks that each load a model.
 
     Args:

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -14,21 +14,25 @@ from trainer import storage
 from trainer.console import Console, Progress
 from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine
-from trainer.engines.running import gather_tasks, group_files
+from trainer.engines.running import group_files, run_tasks
 from trainer.errors import UserError
 from trainer.export.checker import to_example
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
+from trainer.gating.answered import Answered
+from trainer.gating.comparison import OTHER_ROWS, Settings
 from trainer.gating.places import Places
+from trainer.gating.tally import Tally, group_rows
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
-from trainer.inputs.shuffle import Chunk, count_rows
+from trainer.inputs.row_sample import place_rows
+from trainer.inputs.shuffle import FILE, ROW, Chunk, count_rows
 from trainer.inputs.stretches import describe_dialect
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
-from trainer.metrics.scored import ScoredRows, join_scored
+from trainer.passes.contract import Piece, number_files
 from trainer.prediction.description import ExportDescription
 from trainer.schema import Schema, resolve_defaults
 
@@ -41,16 +45,32 @@ class Answers(NamedTuple):
     """The answers of an export.
 
     Attributes:
-        predictions: of all rows.
-        places: where each row belongs.
+        predictions: of all rows; of very many, one for each bin of the score.
+        places: where each row belongs; None: there are too many rows.
         latencies: milliseconds of requests with one row, [NUM_TIMED].
         size_mb: of its files, in units of 1,000,000 bytes.
+        tally: the sums of all rows.
     """
 
     predictions: slices.Predictions
-    places: Places
+    places: Optional[Places]
     latencies: np.ndarray
     size_mb: float
+    tally: Tally
+
+    def require_rows_of(self, other: "Answers") -> None:
+        """Raises unless these are answers for the same rows and labels.
+
+        Args:
+            other: of another export.
+
+        Raises:
+            UserError: they are not.
+        """
+        if self.places is None or other.places is None:
+            self.tally.require_rows_of(other.tally)
+        elif not np.array_equal(self.predictions.labels, other.predictions.labels):
+            raise UserError(OTHER_ROWS)
 
 
 class Question(NamedTuple):
@@ -60,17 +80,22 @@ class Question(NamedTuple):
         export: its folder.
         description: its schema and statistics.
         data: format, delimiter and header of the files.
+        settings: how the answers are measured.
         by: names of the columns of each slicing.
         group: column whose rows of one value are a group; None: each row is one.
+        candidate: what the candidate is asked; its slices and groups are those of the baseline.
+            None: of the candidate itself.
     """
 
     export: str
     description: ExportDescription
     data: config_lib.DataConfig
+    settings: Settings
     by: Sequence[Sequence[str]] = ()
     group: Optional[str] = None
+    candidate: Optional["Question"] = None
 
-    def run(self, task: Sequence[DataFile]) -> ScoredRows[Places]:
+    def run(self, task: Sequence[Piece]) -> Answered:
         """Returns the rows of some files, with the scores of the export.
 
         Args:
@@ -82,80 +107,105 @@ class Question(NamedTuple):
         with storage.open_copies(storage.current_settings()) as copies:
             local = fetch_export(self.export, "--candidate", copies)
             with ServingSession(local) as session:
-                places = self.open_places()
-                chunks = self.read(task, places, Console(quiet=True))
-                return self.ask(Asker(session, self.description.schema), chunks, places)
+                asker = Asker(session, self.description.schema)
+                return self.ask(asker, task, self.read(task, Console(quiet=True)))
 
-    def open_source(self, files: Sequence[DataFile], places: Places) -> RowSource:
-        """Returns the rows of files, with the columns of the model and those of the places.
+    def merge(self, first: Answered, second: Answered) -> Answered:
+        """Returns the rows of two groups of files.
 
         Args:
-            files: the files.
-            places: names columns.
+            first: of one group; changed.
+            second: of the other.
         """
+        first.merge(second)
+        return first
+
+    def _open_source(self, pieces: Sequence[Piece], names: set[str], is_checked: bool) -> RowSource:
+        """Returns some columns of the rows of files."""
         schema = self.description.schema
-        names = {*schema.input_columns, *places.names}
         defaults = resolve_defaults(schema, self.description.statistics)
         for name in names - set(schema.input_columns):
             # A missing value of a column that the model does not read is a slice, not an error.
             if defaults[name] is None and schema.columns[name].raw_type == "float":
                 defaults[name] = float("nan")
         ordered = [name for name in schema.columns if name in names]
-        options = ReadOptions(ordered, checked=schema.input_columns)
+        checked = schema.input_columns if is_checked else ()
+        options = ReadOptions(ordered, checked=checked, is_numbered=True)
+        files = [piece.file for piece in pieces]
         return RowSource(files, schema, self.data, defaults, 0, options)
 
-    def open_places(self) -> Places:
+    def _open_places(self) -> Places:
         """Returns the places of no rows."""
         return Places(self.by, self.group, self.description)
 
     def read(
-        self, files: Sequence[DataFile], places: Places, console: Console
-    ) -> Generator[Chunk, None, None]:
-        """Yields the rows of some files, at most BATCH_ROWS at a time.
+        self, pieces: Sequence[Piece], console: Console
+    ) -> Generator[tuple[Chunk, Chunk], None, None]:
+        """Yields the rows of some files, at most BATCH_ROWS at a time: for the model, and to slice.
 
         Args:
-            files: the files.
-            places: names columns.
+            pieces: the files.
             console: shows progress.
 
         Raises:
             UserError: the data do not fit the export.
         """
+        files = [piece.file for piece in pieces]
         what, total = f"asking {Path(self.export).name}", functools.partial(estimate_rows, files)
         with Progress(console, what, "rows", total, is_estimate=True) as progress:
-            for chunk in self.open_source(files, places).read():
+            for chunk, placed in self._read_pairs(pieces):
                 for start in range(0, count_rows(chunk), BATCH_ROWS):
-                    part = {n: array[start : start + BATCH_ROWS] for n, array in chunk.items()}
-                    yield part
+                    rows = slice(start, start + BATCH_ROWS)
+                    part = {name: array[rows] for name, array in chunk.items()}
+                    yield part, {name: array[rows] for name, array in placed.items()}
                     progress.add(count_rows(part))
 
-    def ask(self, asker: "Asker", chunks: Iterable[Chunk], places: Places) -> ScoredRows[Places]:
+    def _read_pairs(self, pieces: Sequence[Piece]) -> Iterator[tuple[Chunk, Chunk]]:
+        own = set(self.description.schema.input_columns)
+        if self.candidate is None:
+            names = own | set(self._open_places().names)
+            yield from ((chunk, chunk) for chunk in self._open_source(pieces, names, True).read())
+            return
+        chunks = self._open_source(pieces, own, True).read()
+        names = set(self.candidate._open_places().names)
+        if not names:
+            yield from ((chunk, chunk) for chunk in chunks)
+            return
+        # What is missing has other defaults there.
+        others = self.candidate._open_source(pieces, names, False).read()
+        for chunk, other in itertools.zip_longest(chunks, others):
+            if chunk is None or other is None or count_rows(chunk) != count_rows(other):
+                raise UserError(OTHER_ROWS)
+            yield chunk, other
+
+    def ask(
+        self, asker: "Asker", pieces: Sequence[Piece], pairs: Iterable[tuple[Chunk, Chunk]]
+    ) -> Answered:
         """Returns rows with the scores of the export.
 
         Args:
             asker: asks the export.
-            chunks: the rows.
-            places: takes them.
+            pieces: the files.
+            pairs: of `read`.
 
         Raises:
             UserError: the export fails, or the data do not fit it.
         """
-        schema = self.description.schema
-        scores, labels, weights = [], [], []
-        for chunk in chunks:
-            scores.append(asker.ask(chunk))
-            labels.append(slices.read_labels(chunk, schema))
-            if schema.weight:
-                weights.append(chunk[schema.weight])
-            places.add(chunk)
-        if not scores:
-            raise UserError("--data: no rows; name other files")
-        predictions = slices.Predictions(
-            np.concatenate(labels),
-            np.concatenate(scores),
-            np.concatenate(weights) if weights else None,
-        )
-        return ScoredRows(predictions, places)
+        schema, first = self.description.schema, self.candidate or self
+        places = first._open_places()
+        tally = Tally(self.settings, first.by, first.description, bool(schema.weight))
+        answered = Answered(pieces[0].order, self._open_places(), tally)
+        for chunk, placed in pairs:
+            predictions = slices.Predictions(
+                slices.read_labels(chunk, schema),
+                asker.ask(chunk),
+                chunk[schema.weight] if schema.weight else None,
+            )
+            numbers = places.find_groups(placed)
+            if numbers is None:
+                numbers = place_rows(pieces[int(chunk[FILE][0])].number, chunk[ROW])
+            answered.add(predictions, group_rows(numbers), placed)
+        return answered
 
 
 def answer(
@@ -175,20 +225,22 @@ def answer(
     """
     with ServingSession(export) as session:
         asker = Asker(session, question.description.schema)
-        places, is_local = question.open_places(), engine.name == LOCALLY.name
-        files = divide_files(files, describe_dialect(question.data), engine)
-        chunks = question.read(files, places, Console(quiet=not is_local))
-        first = next(chunks, None)
+        is_local = engine.name == LOCALLY.name
+        pieces = number_files(divide_files(files, describe_dialect(question.data), engine))
+        pairs = question.read(pieces, Console(quiet=not is_local))
+        first = next(pairs, None)
         if first is None:
             raise UserError("--data: no rows; name other files")
-        latencies = asker.measure_latencies(first)
+        latencies = asker.measure_latencies(first[0])
         if is_local:
-            scored = question.ask(asker, itertools.chain([first], chunks), places)
+            answered = question.ask(asker, pieces, itertools.chain([first], pairs))
         else:
-            chunks.close()
-            tasks = group_files(files)
-            scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
-    return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
+            pairs.close()
+            answered = run_tasks(question, group_files(pieces), "asking the export", engine)
+    scored, tally = answered.finish(), answered.tally
+    predictions = tally.sketch() if scored is None else scored.predictions
+    places = None if scored is None else scored.places
+    return Answers(predictions, places, latencies, _measure_size(Path(export)), tally)
 
 
 def _measure_size(export: Path) -> float:

@@ -18,7 +18,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-import numpy as np
 from absl import flags
 
 import estimator_bridge as bridge
@@ -49,7 +48,7 @@ from trainer.schema import Schema, load_schema
 
 if TYPE_CHECKING:
     from trainer.gating.answers import Answers
-    from trainer.gating.comparison import Subject
+    from trainer.gating.comparison import Settings, Subject
 
 LATEST_BLESSED = "latest-blessed"
 
@@ -91,27 +90,31 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     files = find_files(values.data, data.format, "data")
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.gating.answers import Question, answer
+    from trainer.gating.comparison import Settings
     from trainer.gating.page import build_page
 
     console = Console(display_path=copies.display_path)
     console.log(f"candidate {candidate}: {len(files)} file(s)")
     shown = copies.display_path(candidate)
-    question = Question(shown, description, data, by, values.group or None)
+    sliced = [METRICS[schema.task][0], *(rule.metric for rule in rules.rules)]
+    settings = Settings(schema.task, values.threshold, sliced)
+    question = Question(shown, description, data, settings, by, values.group or None)
     mine = answer(candidate, question, files, engine)
     theirs = None
     if baseline is not None and error is None:
         console.log(f"baseline {baseline}")
         try:
             shown = copies.display_path(baseline)
-            question = Question(shown, describe_or_assume(baseline, schema), data)
-            theirs = answer(baseline, question, files, engine)
-            if not np.array_equal(theirs.predictions.labels, mine.predictions.labels):
-                raise UserError("it reads other rows or other labels from the data")
+            other = Question(
+                shown, describe_or_assume(baseline, schema), data, settings, candidate=question
+            )
+            theirs = answer(baseline, other, files, engine)
+            theirs.require_rows_of(mine)
         except TemporaryError:
             raise
         except UserError as failure:
             theirs, error = None, str(failure)
-    subjects = _measure(values, schema.task, rules, (mine, theirs))
+    subjects = _measure(mine, theirs, settings)
     checks = judge(rules, subjects, theirs is not None)
     judged = conclude(checks)
     if judged == BLESSED and error and any(check.verdict == NO_BASELINE for check in checks):
@@ -130,23 +133,20 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         subjects,
     )
     models = [one.predictions for one in (mine, theirs) if one is not None]
-    _store(found, build_page(found, schema.task, models), candidate, copies)
+    page = build_page(found, schema.task, models, mine.places is not None)
+    _store(found, page, candidate, copies)
     show(report.summarise(found, find_width(sys.stdout)))
     return STATUS[found.verdict]
 
 
-def _measure(
-    values: flags.FlagValues,
-    task: str,
-    rules: Rules,
-    both: tuple["Answers", Optional["Answers"]],
-) -> list["Subject"]:
-    from trainer.gating.comparison import Settings, measure_subjects
+def _measure(mine: "Answers", theirs: Optional["Answers"], settings: "Settings") -> list["Subject"]:
+    from trainer.gating.comparison import compare_tallies, measure_subjects
 
-    sliced = [METRICS[task][0], *(rule.metric for rule in rules.rules)]
-    places = both[0].places
-    settings = Settings(task, values.threshold, sliced, places.finish_groups())
-    return measure_subjects(*both, places.finish_slices(), settings)
+    places = mine.places
+    if places is None:
+        return compare_tallies(mine, theirs, settings.seed)
+    settings = settings._replace(groups=places.finish_groups())
+    return measure_subjects(mine, theirs, places.finish_slices(), settings)
 
 
 def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[list[str]]:

@@ -13,8 +13,10 @@ from trainer.metrics.slices import MAX_SLICES, Predictions
 if TYPE_CHECKING:
     # It imports TensorFlow, which --help and a wrong flag do not need.
     from trainer.gating.answers import Answers
+    from trainer.gating.tally import TalliedSlice
 
 ALL_ROWS = "all rows"
+OTHER_ROWS = "it reads other rows or other labels from the data"
 # Quantile of each latency.
 _QUANTILES = dict(zip(LATENCIES, (0.5, 0.99)))
 
@@ -101,6 +103,30 @@ def measure_subjects(
             rows = num_rows if index is None else len(index)
             subjects.append(Subject(by, value, rows, both[0], both[1] if len(both) > 1 else None))
     return subjects
+
+
+def compare_tallies(
+    candidate: "Answers", baseline: Optional["Answers"], seed: int
+) -> list[Subject]:
+    """Returns all rows, followed by the slices, of which only sums are known.
+
+    Args:
+        candidate: its answers.
+        baseline: answers for the same rows; None if there is no baseline.
+        seed: of the samples.
+
+    Raises:
+        UserError: there are too many slices.
+    """
+    models = [candidate] if baseline is None else [candidate, baseline]
+    found: list[list[TalliedSlice]] = [model.tally.finish() for model in models]
+    for model, listed in zip(models, found):
+        _add_costs(listed[0].measured, model, seed)
+    theirs = {(one.by, one.value): one.measured for one in found[-1]} if baseline else {}
+    return [
+        Subject(one.by, one.value, one.rows, one.measured, theirs.get((one.by, one.value)))
+        for one in found[0]
+    ]
 
 
 def _list_places(grouping: Grouping) -> list[tuple[str, np.ndarray]]:

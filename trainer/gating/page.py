@@ -15,13 +15,16 @@ NAMES = ("candidate", "baseline")
 SHOWN_SLICES, SHOWN_ROWS, BINS = 100, 20, 10
 
 
-def build_page(outcome: Outcome, task: str, models: Sequence[Predictions]) -> html.Markup:
+def build_page(
+    outcome: Outcome, task: str, models: Sequence[Predictions], has_rows: bool
+) -> html.Markup:
     """Returns the page.
 
     Args:
         outcome: what the gate found.
         task: binary, multiclass or regression.
         models: predictions of the candidate, and of the baseline if it answers.
+        has_rows: whether these are the rows, and not only what stands for many.
     """
     sections = [
         html.section("Verdict", html.preformatted(summarise(outcome), "summary of the gate")),
@@ -32,7 +35,7 @@ def build_page(outcome: Outcome, task: str, models: Sequence[Predictions]) -> ht
         sections.append(html.section("Slices", _list_slices(outcome)))
     if task == "binary":
         sections.append(html.section("Curves", html.figures(_draw(models))))
-    if len(models) > 1 and task != "multiclass":
+    if len(models) > 1 and task != "multiclass" and has_rows:
         sections.append(html.section("Rows that moved most", _list_moved(models)))
     return html.page(f"Gate: {outcome.verdict}", sections)
 

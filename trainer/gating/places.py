@@ -54,6 +54,24 @@ class Places:
         self._grouper.merge(later._grouper)
         self._values.extend(later._values)
 
+    def clear(self) -> None:
+        """Forgets the rows, and takes no more."""
+        self.names, self._group = [], None
+        self._values.clear()
+        self._grouper.clear()
+
+    def find_groups(self, chunk: Chunk) -> Optional[np.ndarray]:
+        """Returns a number for the group of each row, 8 bytes each, [rows]; None without groups.
+
+        Args:
+            chunk: at least the columns `names`.
+        """
+        if self._group is None:
+            return None
+        numbers = _number(chunk[self._group])
+        # 0.0 and -0.0 are one group.
+        return numbers.astype(np.float64) + 0.0 if numbers.dtype.kind == "f" else numbers
+
     def finish_slices(self) -> dict[str, Grouping]:
         """Returns column, or columns joined by * → slice of each row; for at least one chunk."""
         return self._grouper.finish()

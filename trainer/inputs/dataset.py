@@ -14,6 +14,7 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import AS_IN_SCHEMA, ReadDetails
 from trainer.inputs.shuffle import (
     FILE,
+    ROW,
     BatchSchedule,
     Chunk,
     Epochs,
@@ -41,6 +42,7 @@ class ReadOptions(NamedTuple):
         checked: the columns whose values must fit the schema, for files that were not scanned
             before.
         bad_rows: collects the rows in which they do not; None: data.max_bad_rows decides.
+        is_numbered: whether chunks have the number of each row in its file, as the column ROW.
     """
 
     names: Optional[Sequence[str]] = None
@@ -48,6 +50,7 @@ class ReadOptions(NamedTuple):
     shard: tuple[int, int] = (0, 1)
     checked: Sequence[str] = ()
     bad_rows: Optional[BadRows] = None
+    is_numbered: bool = False
 
 
 READ_ALL = ReadOptions()
@@ -87,6 +90,7 @@ class RowSource:
         self._details = options.details
         self._checked = options.checked
         self._bad_rows = options.bad_rows
+        self._is_numbered = options.is_numbered
         self._words = {
             name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
         }
@@ -164,6 +168,8 @@ class RowSource:
                     for name in (self._names if names is None else names)
                 }
                 chunk[FILE] = np.full(batch.columns.num_rows, index, np.int32)
+                if self._is_numbered:
+                    chunk[ROW] = batch.numbers
                 chunk = self._take_shard(chunk, int(batch.numbers[0]) + index)
                 if count_rows(chunk):
                     yield chunk, words

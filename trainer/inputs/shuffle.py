@@ -16,6 +16,7 @@ Join = Callable[[list[Chunk]], Chunk]
 
 # Key in a chunk of the index of the file that each row was read from, int32 [rows].
 FILE = "//file"
+ROW = "//row"
 # Number of last groups whose files a FileHistory keeps: more groups than can be prefetched.
 HISTORY_GROUPS = 16
 # Number of rows in one group of batches if no `count_at` determines it.

@@ -98,6 +98,10 @@ class Grouper:
         for name, parts in self._numbers.items():
             parts.extend(later._numbers[name])
 
+    def clear(self) -> None:
+        """Forgets the rows, and takes no more."""
+        self._words, self._numbers = {}, {}
+
     def finish(self) -> dict[str, Grouping]:
         """Returns column, or columns joined by * → slice of each row; for at least one chunk."""
         single = {name: words.finish() for name, words in self._words.items()}

@@ -150,6 +150,48 @@ def test_an_engine_finds_what_this_process_does(gate, jobs, make, large_file, tm
     assert there["checks"] == here["checks"]
 
 
+def test_of_many_rows_only_sums_are_kept(
+    gate, jobs, make, large_file, tmp_path, beam_here, monkeypatch
+):
+    folder = tmp_path / "late"
+    folder.mkdir()
+    large_file(folder / "large.parquet")
+    for number in range(3):
+        make.csv(folder / f"part-{number}.csv", make.rows(600, seed=number))
+    change = {"absolute": -0.01}
+    rules = [{"metric": "auc", "change": change, "by": ["city", "age"], "within_noise": "pass"}]
+    flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city*level"]
+    documents = [gate(0, *flags, rules=rules)]
+    # Fewer than the file has rows, and more than a share of it.
+    monkeypatch.setattr("trainer.gating.answered.EXACT_ROWS", 100)
+    documents += [gate(0, *flags, *more, rules=rules) for more in ([], ["--engine=beam"])]
+    groups = [gate(0, *flags, "--group=level", *more) for more in ([], ["--engine=beam"])]
+    for document in (*documents, *groups):
+        for subject in document["metrics"]:
+            for name in [name for name in subject["metrics"] if name.startswith("latency")]:
+                del subject["metrics"][name]
+    rows, here, there = documents
+    assert here["metrics"] == there["metrics"] and here["checks"] == there["checks"]
+    assert groups[0]["metrics"] == groups[1]["metrics"]
+    assert len(here["metrics"]) == len(rows["metrics"]) > 20
+    for one, other in zip(rows["metrics"], here["metrics"]):
+        assert one["by"] == other["by"]
+    names = [
+        {(one["by"], one["value"]): one["rows"] for one in d["metrics"]} for d in documents[:2]
+    ]
+    assert names[0] == names[1]
+    overall, summed = (document["metrics"][0]["metrics"] for document in (rows, here))
+    for name, found in summed.items():
+        is_rough = name == "auc_precision_recall"
+        expected = pytest.approx(overall[name]["candidate"], rel=2e-2 if is_rough else 1e-4)
+        assert found["candidate"] == expected, name
+    low, high = overall["auc"]["change_interval"]
+    assert summed["auc"]["change_interval"] == pytest.approx([low, high], abs=0.3 * (high - low))
+    assert summed["auc"]["change"] == pytest.approx(overall["auc"]["change"], rel=1e-4)
+    page = (tmp_path / "candidate/assets.extra/gate.html").read_text()
+    assert 'aria-label="ROC"' in page and "Rows that moved most" not in page
+
+
 def test_an_engine_that_is_away_is_not_the_fault_of_the_baseline(jobs, data, monkeypatch, capsys):
     answer = answers.answer
 
