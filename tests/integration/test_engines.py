@@ -108,6 +108,14 @@ def test_a_large_file_is_divided(engine, make, trained, tmp_path, run):
     here, there = run(*infer), run("small", *infer, *engine)
     assert there.returncode == 0, there.stderr
     assert there.stdout == here.stdout
+    # JSON lines too, whose columns are listed first.
+    lines = [json.dumps(row) + "\n" for row in rows * 300]
+    (tmp_path / "large.jsonl").write_text("".join(lines))
+    infer[2] = "--data=large.jsonl"
+    here_too, there_too = run(*infer), run("small", *infer, *engine)
+    assert there_too.returncode == 0, there_too.stderr
+    assert there_too.stdout == here_too.stdout
+    assert int(re.search(r"listing the columns: (\d+) task", there_too.stderr)[1]) >= 3
     shares = re.search(r"reading the data: (\d+) task", there.stderr)
     assert int(shares[1]) >= 3 and "dividing large files" in there.stderr
     argv = ["trainer.predict", f"--export={trained('wide_deep', 'bought').export}", "--data=data"]

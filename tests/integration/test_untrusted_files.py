@@ -34,8 +34,10 @@ from estimator_bridge.convert.read.rows import read_files
 from estimator_bridge.convert.write.module import write_module
 from trainer.config import Config, flags, list_options, load_config, to_yaml
 from trainer.console import Console
+from trainer.data_validation.infer import list_json_names
 from trainer.data_validation.profile_pass import ProfilePass, finish
-from trainer.data_validation.reading import CsvStyle, list_json_names
+from trainer.data_validation.reading import CsvStyle
+from trainer.engines.options import LOCALLY
 from trainer.environment.cluster_spec import parse_cluster
 from trainer.errors import UserError
 from trainer.evaluation.checkpoint_metrics import _build_source
@@ -237,7 +239,7 @@ def test_data_files(kind, job, fuzz, make, tmp_path):
             if rng.random() < 0.5:
                 scan_files(files, schema, data, Console())
             elif rng.random() < 0.5:
-                one = ProfilePass(style, list_json_names(files, style.limits), ())
+                one = ProfilePass(style, list_json_names(files, style.limits, LOCALLY), ())
                 finish(run_here(one, files, "reading the data"), files)
             else:
                 read_files(read_job_dir(str(job.folder)), [str(path)], 20)

@@ -20,7 +20,7 @@ from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.propose import keep_names_apart, propose_column
 from trainer.data_validation.propose_categories import Proposal
 from trainer.data_validation.propose_label import propose_label
-from trainer.data_validation.reading import CsvStyle, list_json_names
+from trainer.data_validation.reading import CsvStyle, JsonNamesPass
 from trainer.data_validation.yaml_text import flow
 from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
@@ -91,9 +91,9 @@ def infer(
     """
     style = _find_style(request)
     partitions = list_varying([file.path for file in request.files])
-    one = ProfilePass(style, list_json_names(request.files, style.limits), partitions)
     dialect = Dialect(style.delimiter, style.encoding, style.limits.max_row_mib << 20)
     files = divide_files(request.files, dialect, engine)
+    one = ProfilePass(style, list_json_names(files, style.limits, engine), partitions)
     table, sample = finish(
         run_pass(one, files, "reading the data", engine),
         request.files,
@@ -191,6 +191,26 @@ def _define(values: flags.FlagValues) -> None:
     define_engine(values)
     define_reading(values)
     define_storage(values)
+
+
+def list_json_names(
+    files: Sequence[DataFile], limits: config_lib.DataConfig, engine: Engine
+) -> list[str]:
+    """Returns the keys of all objects of all files of JSON lines, in the order of appearance.
+
+    Args:
+        files: files of any format.
+        limits: longest line.
+        engine: what reads the files.
+
+    Raises:
+        UserError: a file cannot be read, or the engine fails.
+    """
+    lines = [file for file in files if file.format == "jsonl"]
+    if not lines:
+        return []
+    names = run_pass(JsonNamesPass(limits), lines, "listing the columns", engine)
+    return sorted(names, key=lambda name: names[name])
 
 
 def _find_style(request: InferRequest) -> CsvStyle:

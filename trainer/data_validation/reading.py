@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -14,6 +15,7 @@ from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import iterate_json_lines, select_columns
 from trainer.inputs.parquet_files import check_sizes, check_values, iterate_runs, open_content
+from trainer.passes.contract import Piece, Rows
 
 # Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
@@ -118,22 +120,55 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
         ) from error
 
 
-def list_json_names(files: Sequence[DataFile], limits: config_lib.DataConfig) -> list[str]:
-    """Returns the keys of all objects of all files of JSON lines, in the order of appearance.
+# Key of the objects of JSON lines → where it appears first.
+JsonNames = dict[str, tuple[int, int]]
 
-    Args:
-        files: files of any format.
+
+class JsonNamesPass(NamedTuple):
+    """Lists the keys of all objects of JSON lines.
+
+    Attributes:
         limits: longest line.
-
-    Raises:
-        UserError: a file cannot be read.
     """
-    names: dict[str, None] = {}
-    for file in files:
-        if file.format == "jsonl":
-            for batch in iterate_json_lines(file, limits.max_row_mib << 20):
-                names.update(dict.fromkeys(batch.schema.names))
-    return list(names)
+
+    limits: config_lib.DataConfig
+
+    def create(self) -> JsonNames:
+        """Returns the keys of no rows."""
+        return {}
+
+    def read(self, piece: Piece, partial: JsonNames) -> Iterator[Rows]:
+        """Yields the rows of a file.
+
+        Args:
+            piece: the file.
+            partial: is not read.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        for batch in iterate_json_lines(piece.file, self.limits.max_row_mib << 20):
+            yield Rows(batch, np.arange(batch.num_rows), piece)
+
+    def add(self, partial: JsonNames, rows: Rows) -> None:
+        """Adds the keys of rows.
+
+        Args:
+            partial: changed in place.
+            rows: the rows.
+        """
+        for name in rows.columns.schema.names:
+            partial.setdefault(name, (rows.piece.order, len(partial)))
+
+    def merge(self, partial: JsonNames, other: JsonNames) -> None:
+        """Adds the keys of other files.
+
+        Args:
+            partial: changed in place.
+            other: of other files.
+        """
+        for name, place in other.items():
+            partial[name] = min(place, partial.get(name, place))
 
 
 def read_untyped(

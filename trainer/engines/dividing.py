@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 from trainer.engines.options import LOCAL, Engine
 from trainer.engines.running import run_tasks
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile, FilePart
+from trainer.inputs.json_files import BLOCK_BYTES
 from trainer.inputs.parquet_files import count_runs
-from trainer.inputs.stretches import Dialect, Findings, cut, examine
+from trainer.inputs.stretches import Dialect, Findings, JsonLines, cut, examine
 from trainer.passes import planning
 
 # Footers of Parquet files that are read at the same time: those in a bucket take their time.
@@ -36,13 +37,13 @@ Parts = dict[str, list[FilePart]]
 
 
 class ExamineWork(NamedTuple):
-    """Finds the ends of rows in CSV files; a task is a part of a file.
+    """Finds the ends of rows in files of text; a task is a part of a file.
 
     Attributes:
         dialect: of the files.
     """
 
-    dialect: Dialect
+    dialect: Union[Dialect, JsonLines]
 
     def run(self, task: Extent) -> Found:
         """Returns path and begin of a part → what it is like.
@@ -98,8 +99,8 @@ def apply_parts(files: Sequence[DataFile], parts: Parts) -> list[DataFile]:
 def find_parts(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> Parts:
     """Returns the shares of the large files, of which each has several.
 
-    Parquet files are divided at row groups. CSV files are divided at the ends of rows, which the
-    engine finds first. Others are not divided.
+    Parquet files are divided at row groups. CSV files and JSON lines are divided at the ends of
+    rows, which the engine finds first. Others are not divided.
 
     Args:
         files: the data.
@@ -114,10 +115,14 @@ def find_parts(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> P
         return {}
     large = [file for file in files if file.find_size() > planning.TASK_BYTES]
     parts = _divide_parquet([file for file in large if file.format == "parquet"])
-    texts = [file for file in large if file.format == "csv" and not file.gzipped]
+    texts = [file for file in large if not file.gzipped]
+    tables = [file for file in texts if file.format == "csv"]
+    lines = [file for file in texts if file.format == "jsonl"]
     # A template is written without running anything.
-    if texts and dialect.can_be_divided and not engine.is_template:
-        parts.update(_divide_text(texts, dialect, engine))
+    if tables and dialect.can_be_divided and not engine.is_template:
+        parts.update(_divide_text(tables, dialect, engine))
+    if lines and not engine.is_template:
+        parts.update(_divide_text(lines, JsonLines(BLOCK_BYTES), engine))
     return {path: shares for path, shares in parts.items() if len(shares) > 1}
 
 
@@ -132,7 +137,9 @@ def _plan_runs(file: DataFile) -> tuple[str, list[FilePart]]:
     return file.path, [FilePart(number, count, version) for number in range(count)]
 
 
-def _divide_text(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> Parts:
+def _divide_text(
+    files: Sequence[DataFile], dialect: Union[Dialect, JsonLines], engine: Engine
+) -> Parts:
     found = {file.path: (file.find_version(), file.find_size()) for file in files}
     # Blocks are parsed as those of the whole file.
     step = -(-planning.TASK_BYTES // dialect.block_bytes) * dialect.block_bytes

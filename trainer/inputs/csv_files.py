@@ -1,13 +1,12 @@
 """Reads CSV files, plain or gzipped, with or without a header."""
 
 import csv
-import gzip
 import io
 import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, Callable, NamedTuple, Optional, cast
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +28,7 @@ from trainer.inputs.raw_batches import (
     require_columns,
     target_schema,
 )
-from trainer.inputs.stretches import StretchReader
+from trainer.inputs.stretches import StretchReader, open_bytes
 from trainer.schema import Schema
 from trainer.storage.partition_names import parse_partitions
 
@@ -77,7 +76,7 @@ def read_first_fields(
         # Replace bytes that cannot be decoded: Arrow will find them later and report their row.
         known = "utf-8-sig" if encoding == "utf-8" else encoding
         with (
-            _open_bytes(file) as content,
+            open_bytes(file) as content,
             io.TextIOWrapper(content, encoding=known, errors="replace", newline="") as stream,
         ):
             reader = csv.reader(limit_lines(stream, block_bytes), delimiter=delimiter)
@@ -88,14 +87,6 @@ def read_first_fields(
         raise UserError(
             f"{file.path}: row 1 cannot be read as CSV: {error}; write the file again"
         ) from error
-
-
-def _open_bytes(file: DataFile) -> BinaryIO:
-    if file.gzipped:
-        return cast(BinaryIO, gzip.open(file.local_path))
-    if file.part is None:
-        return open(file.local_path, "rb")
-    return storage.open_data(file.path)
 
 
 def _has_header(fields: list[str], schema: Schema, data: config_lib.DataConfig) -> bool:

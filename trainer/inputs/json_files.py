@@ -1,11 +1,10 @@
 """Reads JSON lines, plain or gzipped: one object per line; an absent key is a missing value."""
 
-import gzip
 import io
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +14,10 @@ from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch
+from trainer.inputs.stretches import BYTE_ORDER_MARK, StretchReader, find_stretch, open_bytes
 
 # Bytes of text that are parsed at once.
 BLOCK_BYTES = 1 << 20
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REMEDY = "write one object per line"
 
 
@@ -75,7 +74,8 @@ def _iterate(
 
     Without `bad_rows`, a line that is no object is an error.
     """
-    first_row, dates = 1, pa.schema([])
+    stretch, dates = find_stretch(file), pa.schema([])
+    first_row = 1 + stretch.rows
     for block in _read_blocks(file, max_row_bytes):
         batch = _parse(block, dates)
         if batch is not None and (found := _find_dates(batch.schema)):
@@ -98,14 +98,15 @@ def _iterate(
 
 def _read_blocks(file: DataFile, max_row_bytes: int) -> Iterator[bytes]:
     """Yields blocks of whole lines that are not all blank."""
-    opener: Callable[..., Any] = gzip.open if file.gzipped else open
-    rest = b""
+    stretch, rest = find_stretch(file), b""
+    file.require_version()
     try:
-        with opener(file.local_path, "rb") as stream:
-            if (head := stream.read(len(BYTE_ORDER_MARK))) != BYTE_ORDER_MARK:
-                rest = head
+        with StretchReader(open_bytes(file), stretch, BLOCK_BYTES) as stream:
+            is_begin = not stretch.start
             while data := stream.read(BLOCK_BYTES):
-                lines, newline, tail = (rest + data).rpartition(b"\n")
+                text = data.removeprefix(BYTE_ORDER_MARK) if is_begin else rest + data
+                is_begin = False
+                lines, newline, tail = text.rpartition(b"\n")
                 if lines.strip():
                     yield lines + newline
                 rest = tail

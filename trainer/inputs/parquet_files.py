@@ -134,7 +134,7 @@ def count_rows_before(file: DataFile, metadata: Any = None) -> int:
     """Returns the number of rows of a file before the share that is read.
 
     Args:
-        file: a share of a Parquet file, or a whole file of any format.
+        file: a share of a Parquet file or of JSON lines, or a whole file of any format.
         metadata: the footer of a Parquet file; None: it is read.
 
     Raises:
@@ -142,6 +142,8 @@ def count_rows_before(file: DataFile, metadata: Any = None) -> int:
     """
     if file.part is None:
         return 0
+    if file.part.stretch is not None:
+        return file.part.stretch.rows
     metadata = metadata or _read_footer(file)
     runs = _list_runs(metadata)
     first, _ = _choose_runs(file, len(runs))

@@ -1,22 +1,26 @@
-"""Divides large CSV files at the ends of rows.
+"""Divides large CSV files and JSON lines at the ends of rows.
 
-Whether a line end is inside of quotes depends on all quotes before it. Several workers therefore
-examine a part of the file each, for both cases; together, their findings tell which of them holds.
+Whether a line end of a CSV file is inside of quotes depends on all quotes before it. Several
+workers therefore examine a part of the file each, for both cases; together, their findings tell
+which of them holds. Of JSON lines, the cases are whether the line that goes on is blank so far.
 """
 
+import gzip
 import io
-from typing import BinaryIO, NamedTuple, Optional
+import sys
+from typing import BinaryIO, NamedTuple, Optional, Union, cast
 
 import numpy as np
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.inputs.files import Stretch
+from trainer.inputs.files import DataFile, Stretch
 
 # Bytes that are examined at once.
 PIECE_BYTES = 1 << 22
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
+_IS_BLANK = np.isin(np.arange(256), list(b" \t\n\r\x0b\x0c"))
 
 
 class Dialect(NamedTuple):
@@ -39,6 +43,16 @@ class Dialect(NamedTuple):
         return self.encoding == "utf-8" and is_plain and self.delimiter not in '\r\n"'
 
 
+class JsonLines(NamedTuple):
+    """How JSON lines are read.
+
+    Attributes:
+        block_bytes: bytes of text that are parsed at once.
+    """
+
+    block_bytes: int
+
+
 class Case(NamedTuple):
     """What a part of a file is like, in one of two cases: it begins outside or inside of quotes.
 
@@ -57,11 +71,11 @@ class Findings(NamedTuple):
     """What a part of a file is like.
 
     Attributes:
-        changes: whether its end is inside of quotes if its begin is not, and the reverse.
+        ends: the case in which the next part begins, for each of both.
         cases: if it begins outside, and if it begins inside of quotes.
     """
 
-    changes: bool
+    ends: tuple[int, int]
     cases: tuple[Case, Case]
 
     def join(self, later: "Findings") -> "Findings":
@@ -70,16 +84,17 @@ class Findings(NamedTuple):
         Args:
             later: of the part that follows.
         """
+        first, second = self.ends
         return Findings(
-            self.changes != later.changes,
+            (later.ends[first], later.ends[second]),
             (
-                _join(self.cases[0], later.cases[self.changes]),
-                _join(self.cases[1], later.cases[not self.changes]),
+                _join(self.cases[0], later.cases[first]),
+                _join(self.cases[1], later.cases[second]),
             ),
         )
 
 
-NOTHING = Findings(False, (Case(True, 0, None), Case(True, 0, None)))
+NOTHING = Findings((0, 1), (Case(True, 0, None), Case(True, 0, None)))
 
 
 def _join(first: Case, second: Case) -> Case:
@@ -96,8 +111,8 @@ def describe_dialect(data: config_lib.DataConfig) -> Dialect:
     return Dialect(data.delimiter, data.encoding, data.max_row_mib << 20)
 
 
-def examine(path: str, start: int, end: int, dialect: Dialect) -> Findings:
-    """Returns what a part of a CSV file is like. A row belongs to the part in which its end begins.
+def examine(path: str, start: int, end: int, dialect: Union[Dialect, JsonLines]) -> Findings:
+    """Returns what a part of a file is like. A row belongs to the part in which its end begins.
 
     Args:
         path: of the file, which is plain text.
@@ -123,7 +138,10 @@ def examine(path: str, start: int, end: int, dialect: Dialect) -> Findings:
         while start < end and after:
             piece = after + stream.read(min(PIECE_BYTES, end - start) - 1)
             after = stream.read(1)
-            found = found.join(_examine(before, piece, after, start, dialect))
+            if isinstance(dialect, JsonLines):
+                found = found.join(_examine_lines(piece, start))
+            else:
+                found = found.join(_examine(before, piece, after, start, dialect))
             before, start = piece[-1:], start + len(piece)
     return found
 
@@ -156,7 +174,22 @@ def _examine(before: bytes, piece: bytes, after: bytes, start: int, dialect: Dia
                 None if last is None else int(start - 1 + ends[last] + lengths[last]),
             )
         )
-    return Findings(len(quotes) % 2 == 1, (cases[0], cases[1]))
+    changes = len(quotes) % 2
+    return Findings((changes, 1 - changes), (cases[0], cases[1]))
+
+
+def _examine_lines(piece: bytes, start: int) -> Findings:
+    """Returns what some bytes of JSON lines are like; second, if a line with text goes on."""
+    text = np.frombuffer(piece, np.uint8)
+    is_text = ~_IS_BLANK[text]
+    ends = np.flatnonzero(text == _NEWLINE)
+    if not len(ends):
+        return Findings((int(is_text.any()), 1), NOTHING.cases)
+    is_row = np.logical_or.reduceat(is_text[: ends[-1] + 1], np.append(0, ends[:-1] + 1))
+    rows, end = int(is_row.sum()), start + int(ends[-1]) + 1
+    begins = int(is_text[ends[-1] + 1 :].any())
+    cases = Case(True, rows, end), Case(True, rows + (not is_row[0]), end)
+    return Findings((begins, begins), cases)
 
 
 def _find(text: np.ndarray, byte: int, first: int, last: int) -> np.ndarray:
@@ -189,6 +222,33 @@ def cut(size: int, findings: list[Findings]) -> list[Stretch]:
     if not whole.cases[0].is_regular:
         return [Stretch(0, size, 0)]
     return [Stretch(*one) for one in zip(starts, [*starts[1:], size], rows)]
+
+
+def find_stretch(file: DataFile) -> Stretch:
+    """Returns the rows of a file of text that are read.
+
+    Args:
+        file: whole, or a share.
+    """
+    stretch = file.part.stretch if file.part is not None else None
+    return stretch or Stretch(0, sys.maxsize, 0)
+
+
+def open_bytes(file: DataFile) -> BinaryIO:
+    """Opens a file of text; of a share in a bucket, only what is read is fetched.
+
+    Args:
+        file: whole, or a share.
+
+    Raises:
+        OSError: there is no such file.
+        UserError: an object cannot be read.
+    """
+    if file.gzipped:
+        return cast(BinaryIO, gzip.open(file.local_path))
+    if file.part is None:
+        return open(file.local_path, "rb")
+    return storage.open_data(file.path)
 
 
 class StretchReader(io.RawIOBase):

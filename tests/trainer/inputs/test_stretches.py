@@ -1,4 +1,4 @@
-"""Large CSV files that are divided at the ends of rows."""
+"""Large CSV files and JSON lines that are divided at the ends of rows."""
 
 import random
 from pathlib import Path
@@ -11,7 +11,7 @@ from trainer.inputs import stretches
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.csv_files import CsvLayout, open_reader
 from trainer.inputs.files import DataFile, FilePart
-from trainer.inputs.stretches import Dialect, cut, describe_dialect, examine
+from trainer.inputs.stretches import Dialect, JsonLines, cut, describe_dialect, examine
 from trainer.inputs.tables import read_batches
 from trainer.schema import Schema
 
@@ -29,9 +29,9 @@ SCHEMA = Schema.model_validate(
 )
 
 
-def divide(path, dialect, step):
+def divide(path, dialect, step, kind="csv"):
     """Returns the shares of a file; [the whole file] if it cannot be divided."""
-    file, size = DataFile(str(path), "csv", False), Path(path).stat().st_size
+    file, size = DataFile(str(path), kind, False), Path(path).stat().st_size
     starts = range(0, size, step)
     found = [examine(str(path), start, min(start + step, size), dialect) for start in starts]
     parts = cut(size, found)
@@ -147,6 +147,43 @@ def test_row_numbers_and_bad_rows_are_those_of_the_whole_file(tmp_path):
         with pytest.raises(UserError) as there:
             list(read_batches(shares[number], SCHEMA, ["x", "word", "y"], data))
         assert row in str(there.value)
+
+
+def _make_lines(rng, rows):
+    lines = []
+    for number in range(rows):
+        word = rng.choice(["x" * rng.randint(0, 30), "\\n", '\\"', "2020-02-03"])
+        row = f'{{"x": {number}, "word": "{word}", "y": {number % 2}}}'
+        lines.append(rng.choice([row, row, f" {row} ", f'{{"x": {number}, "y": 1}}']))
+        if rng.random() < 0.1:
+            lines.append(rng.choice(["", "  ", " \t"]))
+    lines[rows // 2] = '{"x": 1'
+    text = rng.choice(["", "\ufeff"]) + "".join(line + rng.choice(["\n", "\r\n"]) for line in lines)
+    return text if rng.random() < 0.5 else text.rstrip()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shares_of_json_lines_are_the_whole_file(seed, tmp_path, monkeypatch):
+    rng = random.Random(seed)
+    path = tmp_path / "data.jsonl"
+    path.write_text(_make_lines(rng, 120), newline="")
+    monkeypatch.setattr(stretches, "PIECE_BYTES", rng.choice([7, 30, 64, 1 << 20]))
+    block_bytes = rng.randint(90, 200)
+    monkeypatch.setattr("trainer.inputs.json_files.BLOCK_BYTES", block_bytes)
+    shares = divide(path, JsonLines(block_bytes), block_bytes * rng.randint(1, 5), "jsonl")
+    assert len(shares) > 2
+
+    def read(files):
+        bad_rows, found = BadRows(10), []
+        for file in files:
+            for batch in read_batches(file, SCHEMA, ["x", "word", "y"], DataConfig(), bad_rows):
+                found.append((batch.numbers.tolist(), batch.columns.to_pydict()))
+        return bad_rows.examples, bad_rows.count, found
+
+    whole = read([shares[0]._replace(part=None)])
+    numbers = [number for rows, _ in whole[2] for number in rows]
+    assert whole[1] == 1 and len(numbers) == len(set(numbers)) and numbers[-1] - numbers[0] >= 118
+    assert read(shares) == whole
 
 
 def test_a_file_that_has_changed_is_not_read(tmp_path):

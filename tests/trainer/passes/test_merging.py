@@ -215,6 +215,20 @@ def test_small_files_share_tasks_and_large_ones_are_divided(tmp_path, monkeypatc
     assert len(planning.plan_tasks(files[:2])) == 2
 
 
+def test_the_columns_of_json_lines_are_listed_in_their_order(tmp_path, beam_here, monkeypatch):
+    monkeypatch.setattr(planning, "TASK_BYTES", 1 << 20)
+    lines = [f'{{"b": {row}, "word": "{"w" * 90}"}}\n' for row in range(30_000)]
+    lines[25_000], lines[29_000] = '{"a": 1}\n', '{"z": 1, "a": 2}\n'
+    (tmp_path / "0.jsonl").write_text("".join(lines))
+    (tmp_path / "1.jsonl").write_text('{"c": 1}\n')
+    whole = find_files([str(tmp_path)], "auto", "data")
+    limits = load_config(None, {}).data
+    files = divide_files(whole, Dialect(",", "utf-8", 1 << 20), Engine(BEAM))
+    assert len(files) == 5
+    for pieces, engine in ((whole, Engine()), (files, Engine(BEAM))):
+        assert infer.list_json_names(pieces, limits, engine) == ["b", "word", "a", "z", "c"]
+
+
 def _read_apart(one, files):
     for piece in number_files(files):
         partial = one.create()
