@@ -21,7 +21,7 @@ from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
 from trainer.gating.answered import Answered
-from trainer.gating.comparison import OTHER_ROWS, Settings
+from trainer.gating.measured import OTHER_ROWS, Settings
 from trainer.gating.places import Places
 from trainer.gating.tally import Tally, group_rows
 from trainer.inputs.dataset import ReadOptions, RowSource

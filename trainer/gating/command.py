@@ -48,7 +48,8 @@ from trainer.schema import Schema, load_schema
 
 if TYPE_CHECKING:
     from trainer.gating.answers import Answers
-    from trainer.gating.comparison import Settings, Subject
+    from trainer.gating.comparison import Subject
+    from trainer.gating.measured import Settings
 
 LATEST_BLESSED = "latest-blessed"
 
@@ -90,7 +91,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     files = find_files(values.data, data.format, "data")
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.gating.answers import Question, answer
-    from trainer.gating.comparison import Settings
+    from trainer.gating.measured import Settings
     from trainer.gating.page import build_page
 
     console = Console(display_path=copies.display_path)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 import numpy as np
 
 from trainer.gating import resampling
+from trainer.gating.measured import Measured, Settings
 from trainer.gating.rules import LATENCIES, SIZE
 from trainer.metrics.grouping import Grouping
 from trainer.metrics.slices import MAX_SLICES, Predictions
@@ -16,21 +17,8 @@ if TYPE_CHECKING:
     from trainer.gating.tally import TalliedSlice
 
 ALL_ROWS = "all rows"
-OTHER_ROWS = "it reads other rows or other labels from the data"
 # Quantile of each latency.
 _QUANTILES = dict(zip(LATENCIES, (0.5, 0.99)))
-
-
-class Measured(NamedTuple):
-    """The metrics of one model for some rows.
-
-    Attributes:
-        values: metric → value.
-        samples: metric → values of the samples, [samples].
-    """
-
-    values: dict[str, float]
-    samples: dict[str, np.ndarray]
 
 
 class Subject(NamedTuple):
@@ -54,24 +42,6 @@ class Subject(NamedTuple):
     def name(self) -> str:
         """The rows, for messages."""
         return f"{self.by} = {self.value}" if self.by else ALL_ROWS
-
-
-class Settings(NamedTuple):
-    """How models are measured.
-
-    Attributes:
-        task: binary, multiclass or regression.
-        threshold: decision threshold of the scores.
-        sliced: metrics that slices are measured by.
-        groups: group of each row, int64 [rows]; None: each row is a group.
-        seed: of the samples.
-    """
-
-    task: str
-    threshold: float
-    sliced: Sequence[str]
-    groups: Optional[np.ndarray] = None
-    seed: int = 0
 
 
 def measure_subjects(

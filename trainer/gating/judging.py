@@ -6,7 +6,8 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
-from trainer.gating.comparison import Measured, Subject
+from trainer.gating.comparison import Subject
+from trainer.gating.measured import Measured
 from trainer.gating.resampling import find_interval
 from trainer.gating.rules import LATENCIES, SIZE, Rule, Rules
 from trainer.release.verdict import BLESSED, INCONCLUSIVE, NOT_BLESSED

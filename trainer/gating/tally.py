@@ -13,7 +13,7 @@ import numpy as np
 
 from trainer.errors import UserError
 from trainer.gating import cells, resampling
-from trainer.gating.comparison import OTHER_ROWS, Measured, Settings
+from trainer.gating.measured import OTHER_ROWS, Measured, Settings
 from trainer.gating.slice_sums import BINS, Rows, Slice, SliceSums
 from trainer.inputs.hashing import mix
 from trainer.inputs.shuffle import Chunk

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from trainer.errors import TemporaryError, UserError
 from trainer.export.fingerprint import EXTRA, GATE_REPORT
-from trainer.gating.comparison import Measured, Settings, measure_places
+from trainer.gating.comparison import measure_places
+from trainer.gating.measured import Measured, Settings
 from trainer.gating.resampling import find_interval
 from trainer.gating.rules import DEFAULT_CHANGE
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction

@@ -324,7 +324,8 @@ def test_values_that_training_refuses_are_refused(gate, make, tmp_path):
 
 
 def test_a_check_without_a_value_does_not_bless():
-    from trainer.gating.comparison import Measured, Subject
+    from trainer.gating.comparison import Subject
+    from trainer.gating.measured import Measured
 
     nan = Measured({"auc": float("nan")}, {"auc": np.full(10, np.nan)})
     rules = Rules.model_validate({"rules": [{"metric": "auc", "lower_bound": 0.5}]})

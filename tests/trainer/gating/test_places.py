@@ -6,7 +6,8 @@ import types
 import numpy as np
 import pytest
 
-from trainer.gating.comparison import Settings, measure_subjects
+from trainer.gating.comparison import measure_subjects
+from trainer.gating.measured import Settings
 from trainer.gating.places import Places
 from trainer.metrics.slices import Predictions
 from trainer.schema import Schema, Statistics

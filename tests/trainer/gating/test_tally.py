@@ -9,7 +9,7 @@ import pytest
 from trainer.errors import UserError
 from trainer.gating import resampling
 from trainer.gating.cells import Cells, to_floats, to_limbs
-from trainer.gating.comparison import Settings
+from trainer.gating.measured import Settings
 from trainer.gating.tally import Tally, group_rows
 from trainer.metrics.slices import Predictions
 from trainer.schema import Schema, Statistics
