@@ -29,8 +29,10 @@ def describe_plan(plan: JobPlan) -> str:
         if config.eval.throttle_secs
         else ""
     )
+    patience = config.stop.patience_evals
+    early = f", or after {patience} evaluations without a better result" if patience else ""
     return (
-        f"plan: {start}, stopping at step {target:,}; a checkpoint {every} and at the end; "
+        f"plan: {start}, stopping at step {target:,}{early}; a checkpoint {every} and at the end; "
         f"an evaluation after each checkpoint{throttle} and always at the end"
         f"{_describe_engine(plan)}; rows from {plan.sources[0].describe()}"
     )

@@ -28,8 +28,8 @@ from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Schema, Statistics, resolve_defaults
 
-# Evaluations of such a short job.
-EVALUATIONS = 20
+# Evaluations of such a short job, and how many of them without an improvement end it.
+EVALUATIONS, PATIENCE = 20, 10
 
 
 class Job(NamedTuple):
@@ -292,11 +292,11 @@ def _count_steps(config: config_lib.Config, num_rows: int, batches: int, console
 def _complete_schedule(
     config: config_lib.Config, max_steps: int, num_rows: float, console: Console
 ) -> config_lib.Config:
-    """Sets the length, the evaluations and the dropout of a job with the default of MIN_STEPS.
+    """Sets length, evaluations, early stop and dropout of a job with the default of MIN_STEPS.
 
     Without these, a short job would have only one evaluation, at its end. They show when
-    overfitting begins, and the best of them is exported. A model that reads few rows again and
-    again learns them by heart, unless units are dropped.
+    overfitting begins, which ends the job, and the best of them is exported. A model that reads few
+    rows again and again learns them by heart, unless units are dropped.
 
     Args:
         config: the resolved configuration.
@@ -304,13 +304,15 @@ def _complete_schedule(
         num_rows: number of training rows of each replica.
         console: logs the dropout.
     """
-    train, run = config.train, config.run
+    train, run, stop = config.train, config.run, config.stop
     is_given = (train.max_steps, train.epochs) != (None, None)
     if is_given or (max_steps > config_lib.MIN_STEPS and not config.has_planned_trees):
         return config
     train = train.model_copy(update={"max_steps": max_steps})
     if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):
         run = run.model_copy(update={"save_checkpoints_steps": -(-max_steps // EVALUATIONS)})
+        if stop.patience_evals is None and not config.has_planned_trees:
+            stop = stop.model_copy(update={"patience_evals": PATIENCE})
     model = config.model
     epochs = train.count_rows(max_steps) / num_rows
     is_network = model.type in ("dnn", "wide_deep") and "dropout" not in model.model_fields_set
@@ -320,7 +322,8 @@ def _complete_schedule(
             f"dropout: {model.dropout}, since each row is read {epochs:,.0f} times; --dropout sets "
             "another"
         )
-    return config.model_copy(update={"train": train, "run": run, "model": model})
+    changed = {"train": train, "run": run, "stop": stop, "model": model}
+    return config.model_copy(update=changed)
 
 
 def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:

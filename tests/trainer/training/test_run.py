@@ -58,11 +58,15 @@ def test_a_short_job_without_a_length_is_evaluated_several_times(make, shop, tmp
 
     chosen = prepare(train={"batch_size": 64})
     assert (chosen.train.max_steps, chosen.run.save_checkpoints_steps) == (2000, 100)
+    assert chosen.stop.patience_evals == 10
     # An option that the user gives stays.
     chosen = prepare(run={"save_checkpoints_secs": 60})
     assert (chosen.run.save_checkpoints_steps, chosen.run.checkpoint_secs) == (None, 60)
+    assert chosen.stop.patience_evals is None
+    assert prepare(stop={"patience_evals": 3}).stop.patience_evals == 3
     chosen = prepare(train={"epochs": 2})
     assert (chosen.train.max_steps, chosen.run.save_checkpoints_steps) == (None, None)
+    assert chosen.stop.patience_evals is None
 
 
 def test_run_config(make, tmp_path):
