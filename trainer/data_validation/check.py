@@ -33,7 +33,6 @@ from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.scan import StreamingStatistics
-from trainer.inputs.streaming_statistics import RunningMoments
 from trainer.inputs.stretches import describe_dialect
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
@@ -86,12 +85,26 @@ def run_check(argv: list[str]) -> int:
     Args:
         argv: the arguments after the command.
     """
-    values = parse_flags("trainer.schema check", _define, argv, USAGE)
+    values = parse_check(argv)
     if values is None:
         return 0
-    require(values, "schema", "data")
     with open_storage(values) as copies:
         return _run_check(values, copies)
+
+
+def parse_check(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the command.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = parse_flags("trainer.schema check", _define, argv, USAGE)
+    if values is not None:
+        require(values, "schema", "data")
+    return values
 
 
 def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
@@ -262,7 +275,7 @@ def _check_column(
         numbers = statistics.columns[name]
         if not column.is_multivalent_numeric:
             distance = drift.compare_numbers(streaming.sample.get(name), numbers)
-        changes += _find_outside(moments, numbers, hides(schema, name))
+        changes += drift.find_outside(moments, numbers, hides(schema, name))
         trained = numbers
     drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)
     sentences = [text for _, text in changes]
@@ -325,23 +338,6 @@ def _find_unseen(
         examples = ", ".join(repr(value)[:40] for value in list(unseen)[:MAX_EXAMPLES])
         sentence += f", such as {examples}"
     return [(share, sentence)]
-
-
-def _find_outside(moments: RunningMoments, trained: Range, hidden: bool) -> list[tuple[float, str]]:
-    """Returns (0, sentence) if numbers are outside the range of the training data."""
-    if not moments.count or trained.min is None or trained.max is None or not trained.count:
-        return []
-    if moments.low >= trained.min and moments.high <= trained.max:
-        return []
-    if hidden:
-        return [(0.0, "there are numbers outside of the range in training")]
-    return [
-        (
-            0.0,
-            f"from {moments.low:.6g} to {moments.high:.6g}, in training from {trained.min:.6g} to "
-            f"{trained.max:.6g}",
-        )
-    ]
 
 
 def _describe(

@@ -20,7 +20,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from trainer.inputs.row_sample import SAMPLE_ROWS
-from trainer.inputs.streaming_statistics import fill_bins
+from trainer.inputs.streaming_statistics import RunningMoments, fill_bins
 from trainer.schema.statistics import Categories, Range
 
 SHIFTED, DRIFTED = 0.1, 0.25
@@ -130,3 +130,26 @@ def percent(share: float) -> str:
         share: from 0 to 1.
     """
     return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"
+
+
+def find_outside(moments: RunningMoments, trained: Range, hidden: bool) -> list[tuple[float, str]]:
+    """Returns (0, sentence) if numbers are outside the range of the training data.
+
+    Args:
+        moments: of the numbers.
+        trained: of the training data.
+        hidden: whether the sentence shows no values.
+    """
+    if not moments.count or trained.min is None or trained.max is None or not trained.count:
+        return []
+    if moments.low >= trained.min and moments.high <= trained.max:
+        return []
+    if hidden:
+        return [(0.0, "there are numbers outside of the range in training")]
+    return [
+        (
+            0.0,
+            f"from {moments.low:.6g} to {moments.high:.6g}, in training from {trained.min:.6g} to "
+            f"{trained.max:.6g}",
+        )
+    ]

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 import yaml
@@ -44,13 +44,27 @@ def run_infer(argv: list[str]) -> int:
     Args:
         argv: the arguments after the command.
     """
-    values = parse_flags("trainer.schema infer", _define, argv, USAGE)
+    values = parse_infer(argv)
     if values is None:
         return 0
-    require(values, "data", "label")
     with open_storage(values) as copies:
         _infer(values, copies)
     return 0
+
+
+def parse_infer(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the command.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = parse_flags("trainer.schema infer", _define, argv, USAGE)
+    if values is not None:
+        require(values, "data", "label")
+    return values
 
 
 class InferRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""python -m trainer.engines: renders what runs trainer.predict on Dataflow or Dataproc.
+"""python -m trainer.engines: renders what runs a command on Dataflow or Dataproc.
 
   python -m trainer.engines render --kind=dataflow-template --name=score --image=IMAGE \\
       --project=P --region=europe-west4 --temp_location=gs://BUCKET/tmp --workers=10 \\
@@ -8,8 +8,10 @@
       --project=P --region=europe-west4 --workers=10 --output=score.json -- \\
       --export=gs://... --data=gs://... --output=gs://...
 
-Flags of trainer.predict go after --. A template is a folder: a Dockerfile, the specification, and
-the request that starts a job with these flags. The commands that follow are printed.
+Flags of the command go after --; with --command, a batch of Dataproc runs trainer.evaluate,
+trainer.gate or trainer.schema instead of trainer.predict. A template is a folder: a Dockerfile, the
+specification, and the request that starts a job with these flags. The commands that follow are
+printed.
 """
 
 import json
@@ -23,11 +25,11 @@ from absl import flags
 from estimator_bridge.terminal import quote_command
 from trainer import storage
 from trainer.config import arguments, commands
+from trainer.engine_commands import COMMANDS, EngineCommand
 from trainer.engines import rendering
 from trainer.engines.rendering import BATCH, TEMPLATE, Parameter, Place
 from trainer.errors import UserError
 from trainer.prediction.command import parse
-from trainer.prediction.writers import is_file_name
 
 # Version of Beam in the template's image.
 BEAM_VERSION = "2.77.0"
@@ -58,29 +60,33 @@ def _main(argv: list[str]) -> int:
     for name in BATCH_FLAGS if values.kind == TEMPLATE else TEMPLATE_FLAGS:
         if values[name].present:
             raise UserError(f"--{name}: has no effect with --kind={values.kind}; remove it")
+    if values.kind == TEMPLATE and values.command != "predict":
+        raise UserError(
+            f"--command={values.command}: a template runs predict only, since its launcher ends "
+            f"before there are results; render --kind={BATCH}"
+        )
     given: dict[str, Any] = {name: values[name].value for name in Place._fields}
     place = Place(**given)
     rendering.check_place(place, values.kind)
-    parameters = _read_flags(words)
-    rendering.check_remote(parameters)
+    command = COMMANDS[values.command]
+    parameters = _read_flags(command, words)
+    rendering.check_remote(parameters, command.paths)
     if values.kind == BATCH:
-        _write_batch(place, values, words)
+        _write_batch(place, values, [*command.words, *words])
     else:
         _write_template(place, values, parameters)
     return 0
 
 
-def _read_flags(words: list[str]) -> dict[str, str]:
-    """Returns the flags of trainer.predict that are given, name → text."""
-    predict = parse(words)
-    if predict is None or not predict.data or is_file_name(predict.output):
-        raise UserError("after --: give --data, and a folder as --output")
+def _read_flags(command: EngineCommand, words: list[str]) -> dict[str, str]:
+    """Returns the flags of a command that are given, name → text."""
+    values = command.read(words)
     given = {}
     for name in rendering.FIXED:
-        if name in predict and predict[name].present:
+        if name in values and values[name].present:
             raise UserError(f"--{name}: has no effect here; remove it")
-    for name in predict:
-        flag = predict[name]
+    for name in values:
+        flag = values[name]
         if flag.present:
             text = flag.serialize().partition("=")[2]
             given[name] = str(flag.value).lower() if flag.boolean else text
@@ -152,13 +158,15 @@ def _list_parameters() -> list[Parameter]:
     ]
 
 
-_HINT = "flags of trainer.predict go after -- (--help lists the flags)"
+_HINT = "flags of the command go after -- (--help lists the flags)"
 
 
 def _define(values: flags.FlagValues) -> None:
     packages = f"/opt/venv/lib/python{PYTHON_VERSION}/site-packages"
     python = ".".join(platform.python_version_tuple()[:2])
     flags.DEFINE_enum("kind", None, [TEMPLATE, BATCH], "what is rendered", flag_values=values)
+    text = "what a batch runs; its flags go after --"
+    flags.DEFINE_enum("command", "predict", list(COMMANDS), text, flag_values=values)
     flags.DEFINE_integer("workers", 2, "number of machines", 1, flag_values=values)
     for name, default, meaning in (
         ("name", None, "name of the job"),

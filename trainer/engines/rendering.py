@@ -1,4 +1,4 @@
-"""Documents with which Google's services run trainer.predict: Dataflow and Dataproc."""
+"""Documents with which Google's services run commands: Dataflow and Dataproc."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -94,16 +94,17 @@ def check_place(place: Place, kind: str) -> None:
         raise UserError(f"--memory={place.memory}: write a size such as 16g")
 
 
-def check_remote(parameters: Mapping[str, str]) -> None:
+def check_remote(parameters: Mapping[str, str], names: Sequence[str]) -> None:
     """Raises if the workers cannot reach a path.
 
     Args:
-        parameters: flag of trainer.predict → value.
+        parameters: flag of the command → value.
+        names: flags that name paths.
 
     Raises:
         UserError: a path is of this machine.
     """
-    for name in ("export", "job_dir", "data", "output"):
+    for name in names:
         for path in filter(None, parameters.get(name, "").split(",")):
             if not storage.is_remote(path):
                 raise UserError(f"--{name}={path}: the workers cannot reach it; name a gs:// path")
@@ -215,7 +216,7 @@ def build_batch(place: Place, main: str, words: Sequence[str]) -> dict[str, Any]
     Args:
         place: where it runs.
         main: path of trainer/engines/submitted.py in the image.
-        words: flags of trainer.predict.
+        words: the command, with its flags.
 
     Raises:
         UserError: `main` is no absolute path.
@@ -236,7 +237,7 @@ def build_batch(place: Place, main: str, words: Sequence[str]) -> dict[str, Any]
     return {
         "pysparkBatch": {
             "mainPythonFileUri": f"file://{main}",
-            "args": ["trainer.predict", *words, "--engine=spark"],
+            "args": [*words, "--engine=spark"],
         },
         "runtimeConfig": {
             "version": DATAPROC_VERSION,

@@ -12,6 +12,8 @@ predictions: their areas under curves are exact, while the Estimator approximate
 thresholds.
 """
 
+from typing import Optional
+
 from absl import flags
 
 from trainer import job_layout, storage
@@ -34,9 +36,26 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_flags("trainer.evaluate", _define, argv, __doc__)
+    values = parse(argv)
     if values is None:
         return 0
+    with commands.open_storage(values) as copies:
+        show(copies.display_path(_run(values, copies)))
+    return 0
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = arguments.parse_flags("trainer.evaluate", _define, argv, __doc__)
+    if values is None:
+        return None
     arguments.require(values, "job_dir")
     if values.checkpoint and values.all_checkpoints:
         raise UserError("--checkpoint and --all_checkpoints are both given; remove one of them")
@@ -46,9 +65,7 @@ def _main(argv: list[str]) -> int:
         raise UserError(
             f"--engine={values.engine}: evaluates one checkpoint; remove --all_checkpoints"
         )
-    with commands.open_storage(values) as copies:
-        show(copies.display_path(_run(values, copies)))
-    return 0
+    return values
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:

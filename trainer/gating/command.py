@@ -64,16 +64,31 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_flags("trainer.gate", _define, argv, __doc__ or "")
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require(values, "candidate", "data")
-    if values.force and not (values.reason or "").strip():
-        raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
         return _run(values, copies)
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = arguments.parse_flags("trainer.gate", _define, argv, __doc__ or "")
+    if values is None:
+        return None
+    arguments.require(values, "candidate", "data")
+    if values.force and not (values.reason or "").strip():
+        raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
+    return values
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:

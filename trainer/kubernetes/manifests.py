@@ -6,9 +6,9 @@
 
 Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
 
---command=predict and --command=watch render a Job, or with --schedule a CronJob, of trainer.predict
-and trainer.watch; their flags go after --, too. --command=predict --kind=spark-application renders
-a SparkApplication, whose executors share the files.
+--command=predict, evaluate, gate, infer, check or watch renders a Job, with --schedule a CronJob;
+their flags go after --, too. But for watch, --kind=spark-application renders a SparkApplication,
+whose executors share the files.
 
 Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
 host names of the pods. A JobSet has the same Jobs: if one fails, all end. A TrainJob is a JobSet
@@ -93,12 +93,12 @@ def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
     if is_spark:
         program = programs.get(values.command)
         if program is None or not program.engine:
-            raise UserError(f"--kind={spark.KIND}: goes with --command=predict")
+            able = ", ".join(name for name, one in programs.items() if one.engine)
+            raise UserError(f"--kind={spark.KIND}: goes with one of --command={able}")
         request = read_request(values, {}, task_flags)
         check_output(request, program)
         runtime = spark.Runtime(values.spark_version, values.spark_python, values.spark_main)
-        command = f"trainer.{values.command}"
-        documents = [spark.build_application(request, command, values.workers or 2, runtime)]
+        documents = [spark.build_application(request, program, values.workers or 2, runtime)]
     elif is_cluster:
         documents = _build_cluster(values, task_flags)
     else:

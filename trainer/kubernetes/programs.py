@@ -1,4 +1,4 @@
-"""Jobs that run a command other than trainer.task: batch predictions, and the watch."""
+"""Jobs that run a command other than trainer.task: batch predictions, the watch, and others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
@@ -25,13 +25,15 @@ class Program(NamedTuple):
     """A command that a Job can run.
 
     Attributes:
-        check: returns what the flags of the command write, or raises a UserError.
+        check: returns what the flags of the command write, None if nothing, or raises a UserError.
+        words: what follows python -m.
         verdicts: exit statuses that are no failures: to run it again does not change them.
         parts: whether several processes can share its work, with --part=INDEX/COUNT.
         engine: whether an engine can do its work, with --engine.
     """
 
-    check: Callable[[list[str]], str]
+    check: Callable[[list[str]], Optional[str]]
+    words: Sequence[str]
     verdicts: Sequence[int] = ()
     parts: bool = False
     engine: bool = False
@@ -41,7 +43,7 @@ class Work(NamedTuple):
     """What a Job shall run.
 
     Attributes:
-        command: predict or watch.
+        command: name of a program.
         parts: number of pods that share the work.
         schedule: in cron's format; None: once.
         zone: time zone of the schedule; None: that of the cluster.
@@ -64,7 +66,7 @@ def check_output(request: Request, program: Program) -> None:
         UserError: a flag is invalid, or what is written would be lost.
     """
     output = program.check(request.task_flags)
-    if not storage.is_remote(output) and not is_mounted(request, output):
+    if output is not None and not storage.is_remote(output) and not is_mounted(request, output):
         raise UserError(
             f"{output}: is deleted with the container; name a gs:// address, or a folder of a "
             "--volume=CLAIM:/PATH"
@@ -82,7 +84,8 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
     Raises:
         UserError: an option or a flag is invalid, or what is written would be lost.
     """
-    program, command = programs[work.command], f"trainer.{work.command}"
+    program = programs[work.command]
+    command = " ".join(program.words)
     check_machines(request)
     check_schedule(work.schedule, work.zone)
     flags = request.task_flags
@@ -94,7 +97,7 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
     container: dict[str, Any] = {
         "name": CONTAINER,
         "image": request.image,
-        "command": ["python", "-m", command],
+        "command": ["python", "-m", *program.words],
         "args": list(flags),
     }
     spec: dict[str, Any] = {}

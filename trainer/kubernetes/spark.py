@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Optional
 from trainer.errors import UserError
 from trainer.kubernetes import security
 from trainer.kubernetes.pods import build_metadata, choose_nodes, label_job, mount_claim
+from trainer.kubernetes.programs import Program
 from trainer.kubernetes.request import Request, check_machines
 
 KIND = "spark-application"
@@ -31,13 +32,13 @@ class Runtime(NamedTuple):
 
 
 def build_application(
-    request: Request, command: str, workers: int, runtime: Runtime
+    request: Request, program: Program, workers: int, runtime: Runtime
 ) -> dict[str, Any]:
     """Returns the SparkApplication.
 
     Args:
         request: name, image, machine, and the flags of the command.
-        command: module that is run: trainer.predict.
+        program: what is run.
         workers: number of executors.
         runtime: what the image contains.
 
@@ -54,6 +55,14 @@ def build_application(
         option = "gpus" if request.gpus else "disk"
         raise UserError(f"--{option}: has no effect with --kind={KIND}; remove it")
     pod = _build_pod(request)
+    # The operator does not tell a verdict from a failure.
+    retries: dict[str, Any] = {"type": "Never"}
+    if not program.verdicts:
+        retries = {
+            "type": "OnFailure",
+            "onFailureRetries": request.backoff_limit,
+            "onFailureRetryInterval": RETRY_SECS,
+        }
     spec: dict[str, Any] = {
         "type": "Python",
         "pythonVersion": "3",
@@ -61,13 +70,9 @@ def build_application(
         "sparkVersion": runtime.spark,
         "image": request.image,
         "mainApplicationFile": f"local://{runtime.main}",
-        "arguments": [command, *request.task_flags, "--engine=spark"],
+        "arguments": [*program.words, *request.task_flags, "--engine=spark"],
         "sparkConf": {"spark.pyspark.python": runtime.python},
-        "restartPolicy": {
-            "type": "OnFailure",
-            "onFailureRetries": request.backoff_limit,
-            "onFailureRetryInterval": RETRY_SECS,
-        },
+        "restartPolicy": retries,
         "driver": {**pod, "cores": 1},
         "executor": {**pod, "instances": workers},
     }

@@ -101,6 +101,30 @@ def test_a_batch_of_dataproc(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "command, module, flags",
+    [
+        ("evaluate", ["trainer.evaluate"], ["--job_dir=gs://b/j", "--data=gs://b/d", "--by=city"]),
+        ("gate", ["trainer.gate"], ["--candidate=gs://b/j", "--data=gs://b/d", "--rules=r.yaml"]),
+        ("infer", ["trainer.schema", "infer"],
+         ["--data=gs://b/d", "--label=y", "--output=gs://b/s.yaml"]),
+        ("check", ["trainer.schema", "check"], ["--schema=gs://b/s.yaml", "--data=gs://b/d"]),
+    ],
+)  # fmt: skip
+def test_batches_of_other_commands(command, module, flags, capsys):
+    words = [*BASE, "--kind=dataproc-batch", f"--command={command}"]
+    assert main([*words, "--", *flags]) == 0
+    batch = json.loads(capsys.readouterr().out)
+    assert list(_list_faults(batch, "Batch")) == []
+    assert batch["pysparkBatch"]["args"] == [*module, *flags, "--engine=spark"]
+    assert main([*words, "--", *flags, "--data=here.csv"]) == 2
+    assert "--data=here.csv: the workers cannot reach it" in capsys.readouterr().err
+    assert main([*words, "--", *flags[:1]]) in (0, 2)
+    assert main([*BASE, *DATAFLOW, "--output=x", f"--command={command}", "--", *flags]) == 2
+    message = f"--command={command}: a template runs predict only"
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
     "words, flags, message",
     [
         (["--name=Score"], FLAGS, "--name=Score: write up to 63 small letters"),
@@ -111,7 +135,7 @@ def test_a_batch_of_dataproc(tmp_path, capsys):
         ([], [*FLAGS[:3], "--output=here"], "--output=here: the workers cannot reach it"),
         ([], [*FLAGS, "--engine=beam"], "--engine: has no effect here; remove it"),
         (["--kind=dataproc-batch"], FLAGS, "--temp_location: has no effect"),
-        (["stray"], FLAGS, "flags of trainer.predict go after --"),
+        (["stray"], FLAGS, "flags of the command go after --"),
     ],
 )
 def test_wrong_options_are_one_line(words, flags, message, tmp_path, capsys):

@@ -162,8 +162,32 @@ def test_wrong_options_of_spark(render, capsys, words, flags, message):
     assert message in line
 
 
-def test_only_predict_runs_on_spark(render, capsys):
+@pytest.mark.parametrize(
+    "command, words, flags",
+    [
+        ("evaluate", ["trainer.evaluate"], ["--job_dir=gs://b/j", "--data=gs://b/d"]),
+        ("gate", ["trainer.gate"], ["--candidate=gs://b/j", "--data=gs://b/d"]),
+        ("infer", ["trainer.schema", "infer"],
+         ["--data=gs://b/d", "--label=y", "--output=gs://b/s.yaml"]),
+        ("check", ["trainer.schema", "check"], ["--schema=gs://b/s.yaml", "--data=gs://b/d"]),
+    ],
+)  # fmt: skip
+def test_other_commands_on_spark_and_alone(render, command, words, flags):
+    status, manifest = render(command, ["--kind=spark-application"], flags)
+    spec = _read_application(manifest).spec
+    assert status == 0 and spec.arguments == [*words, *flags, "--engine=spark"]
+    # A verdict is no failure.
+    retries = "Never" if command in ("gate", "check") else "OnFailure"
+    assert manifest["spec"]["restartPolicy"]["type"] == retries
+    (container,) = _read(render(command, [], flags)[1], "V1Job").spec.template.spec.containers
+    assert container.command == ["python", "-m", *words] and container.args == flags
+    if command == "infer":
+        assert render(command, [], flags[:2])[0] == 2
+
+
+def test_a_watch_does_not_run_on_spark(render, capsys):
     assert render("watch", ["--kind=spark-application"], [*WATCH, STATE])[0] == 2
-    assert "--kind=spark-application: goes with --command=predict" in capsys.readouterr().err
+    message = "--kind=spark-application: goes with one of --command=predict, evaluate, gate, infer"
+    assert message in capsys.readouterr().err
     assert render("predict", ["--spark_version=4.0.0"], [*PREDICT, OUTPUT])[0] == 2
     assert "--spark_version: has no effect with --command=predict" in capsys.readouterr().err
