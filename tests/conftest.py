@@ -56,8 +56,14 @@ def _file_of(node_id):
 SELECTIVE = {"quick": ("quick",), "smoke": ("smoke",), "smoke or versions": ("smoke", "versions")}
 
 
+# Their conftest.py imports TensorFlow; tests/estimator_bridge/tf1/test_checks.py runs them.
+CHECKS = ROOT / "tests" / "estimator_bridge" / "tf1_checks"
+
+
 def pytest_ignore_collect(collection_path, config):
-    """Leaves out the files that contain no test of the chosen mark."""
+    """Leaves out the checks of 1.x, and the files that contain no test of the chosen mark."""
+    if collection_path == CHECKS:
+        return True
     marks = SELECTIVE.get(config.option.markexpr)
     if marks and collection_path.name.startswith("test_") and collection_path.suffix == ".py":
         text = collection_path.read_text(encoding="utf-8")
@@ -69,6 +75,12 @@ def pytest_collection_modifyitems(items):
     """Long files first, so that no worker is left alone with one; each file in its order."""
     secs = _read_durations()
     items.sort(key=lambda item: -secs.get(_file_of(item.nodeid), UNKNOWN_SECS))
+
+
+def pytest_collection_finish(session):
+    """Ends a run of the quick tests where a file imports TensorFlow: each process collects all."""
+    if session.config.option.markexpr == "quick" and "tensorflow" in sys.modules:
+        raise pytest.UsageError("a file with quick tests imports TensorFlow when it is collected")
 
 
 def pytest_terminal_summary(terminalreporter, config):

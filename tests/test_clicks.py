@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.dataset
 import pytest
 
 from trainer.schema.types import Schema
@@ -65,6 +64,9 @@ def test_command_writes_folders_of_days(tmp_path):
     script = [sys.executable, str(ROOT / "benchmarks/clicks.py")]
     options = ["--rows=1001", "--format=parquet", "--files=4", "--days=2"]
     subprocess.run([*script, *options, f"--output={tmp_path}"], check=True, capture_output=True)
+    # Imports pandas.
+    import pyarrow.dataset
+
     data = pyarrow.dataset.dataset(tmp_path, partitioning="hive")
     assert len(data.files) == 4 and data.count_rows() == 1001
     assert set(data.to_table(["dt"])["dt"].to_pylist()) == {"2024-01-01", "2024-01-02"}

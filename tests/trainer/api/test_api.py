@@ -16,7 +16,6 @@ from sklearn import metrics as sk
 import trainer
 from trainer import config as config_lib
 from trainer import storage, task
-from trainer.api.tables import convert_like, to_arrow
 from trainer.evaluation import command
 
 pytestmark = pytest.mark.newest
@@ -173,14 +172,3 @@ def test_tables_of_a_bucket_and_a_whole_config(tmp_path):
         trainer.train(config, {"a": [1]}, {"a": [1]})
     with pytest.raises(trainer.UserError, match="config: got int"):
         trainer.train(3)
-
-
-@pytest.mark.quick
-def test_tables_keep_their_values():
-    frame = pl.DataFrame({"a": ["x", None], "b": [[1.5], []], "c": [True, False]})
-    frame = frame.with_columns(pl.col("a").cast(pl.Categorical).alias("d"))
-    table = to_arrow(frame, "data")
-    assert convert_like(frame, table)["a"].to_list() == ["x", None]
-    assert to_arrow(table.to_pylist(), "data").to_pylist() == table.to_pylist()
-    with pytest.raises(trainer.UserError, match="give each column values of one type"):
-        to_arrow({"a": [1, "x"]}, "data")

@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
-from sklearn.calibration import calibration_curve
 
 from trainer.metrics import curves
 
 pytestmark = pytest.mark.quick
+
+
+@pytest.fixture(scope="module")
+def sk():
+    """Imported by the process that runs these tests, not by each that collects them."""
+    from sklearn import metrics
+
+    return metrics
 
 
 def draw_rows(weighted):
@@ -19,7 +25,7 @@ def draw_rows(weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_curves_equal_those_of_scikit_learn(weighted):
+def test_curves_equal_those_of_scikit_learn(sk, weighted):
     labels, scores, weights = draw_rows(weighted)
     found = curves.trace_curves(labels, scores, weights)
     rates, recalls, thresholds = sk.roc_curve(
@@ -33,7 +39,7 @@ def test_curves_equal_those_of_scikit_learn(weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_confusions_equal_those_of_scikit_learn(weighted):
+def test_confusions_equal_those_of_scikit_learn(sk, weighted):
     labels, scores, weights = draw_rows(weighted)
     for one in curves.count_confusions(labels, scores, weights, [0.25, 0.5]):
         matrix = sk.confusion_matrix(labels, scores > one.threshold, sample_weight=weights)
@@ -41,7 +47,7 @@ def test_confusions_equal_those_of_scikit_learn(weighted):
         np.testing.assert_allclose(ours, matrix, rtol=1e-6)
 
 
-def test_classes_are_counted_like_in_scikit_learn():
+def test_classes_are_counted_like_in_scikit_learn(sk):
     random = np.random.default_rng(4)
     labels, scores = random.integers(0, 4, 300), random.uniform(size=(300, 4))
     counts = curves.count_classes(labels, scores, None)
@@ -49,6 +55,8 @@ def test_classes_are_counted_like_in_scikit_learn():
 
 
 def test_reliability_equals_that_of_scikit_learn():
+    from sklearn.calibration import calibration_curve
+
     labels, scores, _ = draw_rows(weighted=False)
     scores = np.clip(scores + 0.001, 0, 1)
     found = curves.measure_reliability(labels, scores, None, 15)

@@ -596,15 +596,6 @@ def test_the_command_in_its_own_process(make, finished, tmp_path, run_module):
     assert len(_read(tmp_path / "o.jsonl")) == 20
 
 
-@pytest.mark.quick
-def test_the_version_of_a_program_is_checked_and_changes_nothing():
-    flags = ["--export=job", "--row={}"]
-    values = predict.parse([*flags, "--as=2.8.4"])
-    assert values.export == "job" and values.row == ["{}"]
-    with pytest.raises(UserError, match=r"^--as: no such TensorFlow to run as: '2\.30'"):
-        predict.parse([*flags, "--as=2.30"])
-
-
 def test_lists_and_missing_values_in_tf_examples(tmp_path):
     vectors = pa.FixedSizeListArray.from_arrays(pa.array([0.5, 1.5, 2.5, 3.5], pa.float32()), 2)
     columns = [pa.array(["é", None]), pa.array([3, None]), pa.array([True, False]), vectors]
