@@ -18,7 +18,7 @@ import sys
 import threading
 from typing import Any, Optional
 
-from . import private_tf, versions
+from . import private_tf, versions, zero_shares
 from .errors import BridgeError
 from .logs import hide_deprecations_by_default, set_verbosity
 from .process.fast_import import fast_imports
@@ -79,6 +79,7 @@ def _install() -> None:
         for package in ("tensorflow", keras, "tensorflow_estimator"):
             if package not in sys.modules:
                 around_import(package, fast_imports)
+        zero_shares.apply()
         call_when_imported("tensorflow", _complete)
         _installed = True
 
