@@ -103,6 +103,7 @@ NAMES: dict[str, Private] = {
     "tensor_bundle_pb2": Private("tensorflow.core.protobuf.tensor_bundle_pb2"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),
     "tpu_training_loop": _tensorflow("tpu.training_loop"),
+    "weights_broadcast_ops": _tensorflow("ops.weights_broadcast_ops"),
     # Objects in checkpoints.
     "autotrackable": _tensorflow("trackable.autotrackable"),
     "checkpoint": _tensorflow("checkpoint.checkpoint"),

@@ -130,6 +130,7 @@ BRIDGE_ROOMS = {
     "resuming": "checkpoints durable private_tf",
     "saving_beside": "private_tf",
     "signature_check": "private_tf",
+    "weights_check": "private_tf",
     "zero_shares": "process",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",
