@@ -108,9 +108,10 @@ BRIDGE_ROOMS = {
     "audit": "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
-        "convert.write convert.read convert.plan scaled_regression html_page errors logs terminal"
+        "convert.write convert.read convert.plan process scaled_regression html_page errors logs "
+        "terminal"
     ),
-    "convert.write": "convert.read convert.plan errors",
+    "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
         "convert.plan boosted_trees era tf1 private_tf checkpoint_paths errors logs current_folder "
         "file_limits text_encoding"

@@ -13,6 +13,8 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from estimator_bridge.process.fast_import import import_keras_3
+
 __all__ = ["main"]
 
 BATCH_ROWS = 512
@@ -114,7 +116,7 @@ def main(argv: list[str]) -> int:
     Returns:
       The exit status.
     """
-    import keras
+    keras = import_keras_3()
     import tensorflow as tf
 
     with open(argv[0], encoding="utf-8") as file:

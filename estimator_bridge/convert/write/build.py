@@ -4,6 +4,7 @@ import types
 from typing import Any, NamedTuple
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.process.fast_import import import_keras_3
 
 from ..plan.model import Plan
 from ..plan.optimizers import find_other_state, iterations_name, slots_of
@@ -31,12 +32,13 @@ class Built(NamedTuple):
 
 
 def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
-    """Executes a written module; returns it.
+    """Executes a written module, which imports Keras; returns it.
 
     Args:
       code: source of the module.
       name: name of the module.
     """
+    import_keras_3()
     module = types.ModuleType(name)
     exec(compile(code, f"<{name}>", "exec"), module.__dict__)  # noqa: S102 - our own text
     return module

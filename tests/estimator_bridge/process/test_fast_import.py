@@ -1,5 +1,6 @@
 """estimator_bridge.process.fast_import: a quick start gives the same modules."""
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -181,3 +182,20 @@ def test_another_thread_gets_the_packages(moment):
     program = AT_EACH_MOMENT.replace("MOMENT", moment)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert not done.returncode, done.stderr
+
+
+KERAS_3 = """
+import sys
+from estimator_bridge.process.fast_import import import_keras_3
+keras = import_keras_3()
+assert keras is sys.modules["keras"] and keras.layers.Dense(1)
+unused = ("sklearn", "matplotlib", "scipy")
+assert not {name for name in sys.modules if name.startswith(unused)}
+from sklearn.base import BaseEstimator
+import matplotlib.figure
+"""
+
+
+@pytest.mark.skipif(importlib.metadata.version("keras").startswith("2."), reason="has Keras 2")
+def test_keras_3_is_imported_without_what_it_seldom_uses():
+    subprocess.run([sys.executable, "-c", KERAS_3], check=True)
