@@ -176,6 +176,7 @@ def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run):
     [
         (["--engine=beam", "--beam_options=--no_such_option=1"], "Beam has no such option"),
         (["--engine=beam", "--beam_options=--direct_num_workers=x"], "invalid int value: 'x'"),
+        (["--engine=beam", "--beam_options=--runner=Nope"], "--runner=Nope: Unexpected pipeline"),
         (["--engine=spark", "--spark_options=master=nonsense"], "the job has failed: "),
     ],
 )
@@ -197,7 +198,29 @@ people = session.read.json("people.json")
 answer = trainer.spark.batch_udf(sys.argv[1], outputs=["logistic", "classes"], batch_size=7)
 people = people.withColumn("answer", answer()).select("number", "answer.*")
 people.coalesce(1).write.json("answers")
+predict = trainer.spark.predictor(sys.argv[1], columns=["city"], outputs=["logistic"])
+rows = session.read.json("people.json").mapInArrow(predict, predict.schema)
+rows.coalesce(1).write.json("mapped")
 session.stop()
+"""
+
+# Likewise; its elements are dictionaries.
+_BEAM_JOB = """
+import json, sys
+import apache_beam as beam
+import pyarrow as pa
+import trainer.beam
+
+def write(kind):
+    return lambda batch: print(*(json.dumps([kind, row]) for row in batch.to_pylist()), sep="\\n")
+
+rows = [json.loads(line) for line in open("people.json")]
+with beam.Pipeline() as pipeline:
+    batches = pipeline | beam.Create(rows) | beam.BatchElements(5, 5)
+    batches |= beam.Map(lambda rows: pa.RecordBatch.from_pylist(rows))
+    found = batches | trainer.beam.Predict(sys.argv[1], columns=["city"], outputs=["logistic"])
+    _ = found.predictions | "good" >> beam.Map(write("good"))
+    _ = found.bad_rows | "bad" >> beam.Map(write("bad"))
 """
 
 
@@ -227,6 +250,31 @@ def test_a_function_for_jobs_of_spark(trained, make, run, tmp_path):
     for ours, theirs in zip([*found[:7], *found[8:]], here):
         assert ours["logistic"] == pytest.approx(theirs["logistic"], abs=1e-6)
         assert ours["classes"] == theirs["classes"]
+    (part,) = (tmp_path / "mapped").glob("part-*.json")
+    mapped = [json.loads(line) for line in part.read_text().splitlines()]
+    assert [row["city"] for row in mapped] == [row.get("city") or "" for row in rows]
+    assert "is not a finite number" in mapped[7]["error"] and "logistic" not in mapped[7]
+    for one, other in zip(mapped, found):
+        assert one.get("logistic") == pytest.approx(other.get("logistic"), abs=1e-6)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is missing")
+def test_a_transform_for_pipelines_of_beam(trained, make, tmp_path):
+    rows = make.rows(12, missing=False)
+    rows[7]["age"] = 1e300
+    (tmp_path / "people.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = subprocess.run(
+        [sys.executable, "-c", _BEAM_JOB, trained("wide_deep", "bought").export],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    (bad,) = [row for kind, row in found if kind == "bad"]
+    assert "is not a finite number" in bad["error"] and bad["city"] == rows[7]["city"]
+    assert len(found) == 12 and all(
+        0 < row["logistic"] < 1 for kind, row in found if kind == "good"
+    )
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")

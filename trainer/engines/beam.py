@@ -16,12 +16,13 @@ from apache_beam.options.pipeline_options import (
     PipelineOptions,
     StandardOptions,
 )
+from apache_beam.runners.runner import create_runner
 
 from trainer.engines.work import Job, Outcome, open_outcome, raise_temporary
 from trainer.errors import UserError
 
-# Runners whose workers are on this machine.
-LOCAL_RUNNERS = ("DirectRunner", "FnApiRunner", "BundleBasedDirectRunner", "PrismRunner")
+# Runners whose workers are on this machine, as Beam compares them.
+LOCAL_RUNNERS = ("direct", "fnapi", "bundlebaseddirect", "prism")
 
 
 class _Combine(beam.CombineFn):
@@ -175,7 +176,20 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
         raise UserError(
             f"--beam_options: --{unknown[0]}: Beam has no such option; check its spelling"
         )
+    _require_runner(options)
     return options
+
+
+def _require_runner(options: PipelineOptions) -> None:
+    """Raises if there is no such runner, or its extra is missing."""
+    name = options.view_as(StandardOptions).runner
+    if name is None:
+        return
+    try:
+        create_runner(name)
+    except (ImportError, AttributeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"--beam_options: --runner={name}: {reason}; correct it") from error
 
 
 def _store(path: str, outcome: Outcome) -> None:
@@ -193,7 +207,8 @@ def _open_folder(options: PipelineOptions) -> Iterator[str]:
     """Yields a folder that the workers and this process can read."""
     folder = options.view_as(GoogleCloudOptions).temp_location
     runner = options.view_as(StandardOptions).runner or LOCAL_RUNNERS[0]
-    if folder is None and runner.rpartition(".")[2] not in LOCAL_RUNNERS:
+    kind = runner.rpartition(".")[2].lower().removesuffix("runner")
+    if folder is None and kind not in LOCAL_RUNNERS:
         raise UserError(
             "--beam_options: add --temp_location=FOLDER, which the workers and this machine can "
             "reach"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from absl import flags
 
-from trainer.environment.variables import find_java_home, is_submitted
+from trainer.environment.variables import find_java_home, is_submitted, names_hadoop
 from trainer.errors import TemporaryError, UserError
 
 LOCAL, BEAM, SPARK = "local", "beam", "spark"
@@ -100,7 +100,7 @@ def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engi
         # Under spark-submit, Java runs already.
         if not is_submitted():
             require_java()
-        _require_reachable("--spark_options", dict(options).get("master", ""))
+        _check_master(dict(options).get("master", ""))
         return Engine(SPARK, spark_options=options)
     return LOCALLY
 
@@ -135,7 +135,8 @@ def _parse_beam(text: str) -> tuple[str, ...]:
                 "as --runner=DirectRunner"
             )
     named = dict(word.partition("=")[::2] for word in words)
-    _require_reachable("--beam_options", named.get("--job_endpoint", ""))
+    for name in ("--job_endpoint", "--flink_master", "--spark_master_url"):
+        _require_reachable("--beam_options", named.get(name, ""))
     return tuple(words)
 
 
@@ -152,9 +153,19 @@ def _parse_spark(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(options.items())
 
 
+def _check_master(master: str) -> None:
+    """Raises if Spark cannot start with a master, which it would say in many lines."""
+    if master == "yarn" and not names_hadoop():
+        raise UserError(
+            "--spark_options: master=yarn: set HADOOP_CONF_DIR to the folder of the cluster's "
+            "configuration"
+        )
+    _require_reachable("--spark_options", master)
+
+
 def _require_reachable(option: str, address: str) -> None:
     """Raises if nothing listens at host:port, which the engines would try to reach for minutes."""
-    match = re.fullmatch(r"(?:spark://)?([\w.-]+):(\d+)", address)
+    match = re.fullmatch(r"(?:spark://|k8s://(?:https?://)?)?([\w.-]+):(\d+)", address)
     if match is None:
         return
     try:

@@ -1,5 +1,6 @@
 """Runs work with the engine that the flags choose."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional, TypeVar
 
@@ -119,8 +120,11 @@ def _start(tasks: Sequence[Any], what: str, engine: Engine) -> tuple[Any, Any, A
     Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
     # Imported here, because each needs its extra.
     if engine.name == BEAM:
+        # Beam warns of extras that are missing, and that nothing here needs.
+        logging.disable(logging.WARNING)
         from trainer.engines.beam import gather_on_beam, run_on_beam
 
+        logging.disable(logging.NOTSET)
         return run_on_beam, gather_on_beam, engine.beam_options
     from trainer.engines.spark import gather_on_spark, run_on_spark
 

@@ -3,6 +3,7 @@
 import contextlib
 import pickle  # noqa: S403
 import re
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -110,6 +111,9 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
         defaults[_PYTHON] = sys.executable
         defaults["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
         defaults["spark.ui.enabled"] = "false"
+        python = options.get(_PYTHON, sys.executable)
+        if shutil.which(python) is None:
+            raise UserError(f"--spark_options: {_PYTHON}={python}: there is no such program")
     properties = {**defaults, **options}
     builder = SparkSession.builder.appName("estimator-trainer")
     if master is not None:
@@ -139,6 +143,8 @@ def _translate_errors() -> Iterator[None]:
     except (PySparkException, Py4JError, OSError) as error:
         raise_temporary(error)
         reason = _find_reason(str(error)) or type(error).__name__
+        if "JAVA_GATEWAY_EXITED" in reason:
+            reason = "Java has ended at once, for the reason above"
         raise UserError(
             f"--engine=spark: the job has failed: {reason[:300]}; check --spark_options"
         ) from error

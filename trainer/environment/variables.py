@@ -60,6 +60,11 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
+def names_hadoop() -> bool:
+    """Returns whether a variable names the configuration of a cluster of Hadoop."""
+    return bool(os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR"))
+
+
 def read_secret(name: str, variable: str) -> str:
     """Returns the value of a secret; messages will show its name instead.
 

@@ -75,8 +75,24 @@ def test_without_java_or_with_an_old_one(read, tmp_path, monkeypatch):
         read("--engine=spark")
 
 
+def test_yarn_needs_the_configuration_of_its_cluster(read, tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(_write_java(tmp_path, "21")))
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UserError, match="master=yarn: set HADOOP_CONF_DIR to the folder"):
+        read("--engine=spark", "--spark_options=master=yarn")
+    monkeypatch.setenv("YARN_CONF_DIR", "/etc/hadoop")
+    assert read("--engine=spark", "--spark_options=master=yarn").name == "spark"
+
+
 @pytest.mark.parametrize(
-    "engine, option", [("spark", "master=spark://"), ("beam", "--job_endpoint=")]
+    "engine, option",
+    [
+        ("spark", "master=spark://"),
+        ("spark", "master=k8s://https://"),
+        ("beam", "--job_endpoint="),
+        ("beam", "--flink_master="),
+    ],
 )
 def test_a_cluster_that_does_not_answer(read, tmp_path, monkeypatch, engine, option):
     monkeypatch.setenv("JAVA_HOME", str(_write_java(tmp_path, "21")))
