@@ -99,6 +99,7 @@ NAMES: dict[str, Private] = {
     "rnn": _tensorflow("ops.rnn"),
     "rnn_grad": _tensorflow("ops.rnn_grad"),
     "smart_cond": _tensorflow("framework.smart_cond"),
+    "sparse_ops": _tensorflow("ops.sparse_ops"),
     "summary_ops_v2": _tensorflow("ops.summary_ops_v2"),
     "tensor_bundle_pb2": Private("tensorflow.core.protobuf.tensor_bundle_pb2"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),

@@ -21,6 +21,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
   generators/        Dataset.from_generator, read ahead
+  fast/              canned Estimators with fewer operations in a step, for `--fast`
   stdlib/            modules that Python has removed since
   contrib/           `tf.contrib`
 """
@@ -34,10 +35,12 @@ import estimator_bridge
 from estimator_bridge.process import removed_names
 from estimator_bridge.tf1 import imports
 
-__all__ = ["BATCH_FIRST_VARIABLE", "install"]
+__all__ = ["BATCH_FIRST_VARIABLE", "FAST_VARIABLE", "install"]
 
 # "no" leaves the order of map and batch as it is (batched_maps.py).
 BATCH_FIRST_VARIABLE = "ESTIMATOR_BRIDGE_BATCH_FIRST"
+# "yes" trains canned Estimators with fused lookups (fast/).
+FAST_VARIABLE = "ESTIMATOR_BRIDGE_FAST"
 
 
 def install(tf2_packages: Iterable[str] = ()) -> None:
@@ -81,6 +84,7 @@ def _build_view() -> types.ModuleType:
         view,
     )
     from estimator_bridge.tf1.contrib import tpu_refusal
+    from estimator_bridge.tf1.fast import training
 
     module = view.build(tensorflow)
     moved.install()
@@ -94,6 +98,8 @@ def _build_view() -> types.ModuleType:
     generators.install()
     if os.environ.get(BATCH_FIRST_VARIABLE) != "no":
         batched_maps.install()
+    if os.environ.get(FAST_VARIABLE) == "yes":
+        training.install()
     numpy_version.install()
     thread_states.install()
     tpu_refusal.refuse_tpu()
