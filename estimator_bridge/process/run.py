@@ -251,13 +251,13 @@ def main(argv: list[str]) -> int:
         print("estimator_bridge run: --fast needs --tf1", file=sys.stderr)
         return 2
     install()
+    variables = {
+        generators.VARIABLE: target.read_ahead,
+        tf1.BATCH_FIRST_VARIABLE: target.batch_first,
+        tf1.FAST_VARIABLE: target.fast,
+    }
     # Processes that the program starts inherit the variables.
-    if target.read_ahead:
-        os.environ[generators.VARIABLE] = target.read_ahead
-    if target.batch_first:
-        os.environ[tf1.BATCH_FIRST_VARIABLE] = target.batch_first
-    if target.fast:
-        os.environ[tf1.FAST_VARIABLE] = target.fast
+    os.environ.update({name: value for name, value in variables.items() if value})
     if target.exports_for:
         from ..downgrade import exports
 

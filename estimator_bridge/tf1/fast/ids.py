@@ -24,10 +24,13 @@ class Ids(NamedTuple):
     Attributes:
       values: int64 [batch]; 0 for a missing value, as TensorFlow looks it up too.
       present: bool [batch]; None if no value is missing.
+      crossed: the ids and where they are, for a cross: a word outside of a vocabulary has the id -1
+        there, and no id in a lookup.
     """
 
     values: tf.Tensor
     present: Optional[tf.Tensor]
+    crossed: tuple[tf.Tensor, Optional[tf.Tensor]]
 
 
 def find_ids(column: Any, cache: Any, state_manager: Any) -> Ids:
@@ -77,14 +80,15 @@ def _find_by_key(column: Any, cache: Any, state_manager: Any) -> Ids:
     has_table = type(column).__name__.startswith("Vocabulary")
     found = column._transform_input_tensor(sparse, *([state_manager] if has_table else []))
     ids = tf.cast(found.values, tf.int64)
+    is_id = present
     if not isinstance(column, feature_column_v2.HashedCategoricalColumn):
         # TensorFlow drops ids below zero, for example of words outside of a vocabulary.
-        present = tf.logical_and(present, ids >= 0)
-    return _mark(ids, present)
+        is_id = tf.logical_and(present, ids >= 0)
+    return Ids(_clear(ids, is_id), is_id, (ids, present))
 
 
-def _mark(ids: tf.Tensor, present: tf.Tensor) -> Ids:
-    return Ids(tf.where(present, ids, tf.zeros_like(ids)), present)
+def _clear(ids: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
+    return tf.where(present, ids, tf.zeros_like(ids))
 
 
 def _find_bucket(column: Any, cache: Any, state_manager: Any) -> Ids:
@@ -93,27 +97,31 @@ def _find_bucket(column: Any, cache: Any, state_manager: Any) -> Ids:
     buckets = cache.get(column, state_manager)
     if buckets.shape.rank != 2:
         raise NotOneValueError(f"its number has the shape {buckets.shape}")
-    return Ids(tf.squeeze(tf.cast(buckets, tf.int64), [1]), None)
+    ids = tf.squeeze(tf.cast(buckets, tf.int64), [1])
+    return Ids(ids, None, (ids, None))
 
 
 def _find_crossed(column: Any, cache: Any, state_manager: Any) -> Ids:
-    parts, present = [], []
+    sparse, dense, present = [], [], []
     for key in feature_column_v2._collect_leaf_level_keys(column):
         if isinstance(key, str):
             # A dense feature is crossed with its empty texts.
-            parts.append(_read_feature(key, cache))
+            dense.append(_read_feature(key, cache))
             continue
-        ids = find_ids(key, cache, state_manager)
-        parts.append(ids.values)
-        if ids.present is not None:
-            present.append(ids.present)
+        values, is_present = find_ids(key, cache, state_manager).crossed
+        sparse.append(values)
+        if is_present is not None:
+            present.append(is_present)
+    # The order in which TensorFlow hashes them.
+    parts = sparse + dense
     crossed = sparse_ops.sparse_cross_hashed(
         [part[:, tf.newaxis] for part in parts], column.hash_bucket_size, column.hash_key
     ).values
     crossed.set_shape(parts[0].shape)
     if not present:
-        return Ids(crossed, None)
-    return _mark(crossed, functools.reduce(tf.logical_and, present))
+        return Ids(crossed, None, (crossed, None))
+    every = functools.reduce(tf.logical_and, present)
+    return Ids(_clear(crossed, every), every, (crossed, every))
 
 
 _BUILDERS = {

@@ -66,12 +66,16 @@ def install() -> None:
     tf.RegisterGradient("EstimatorBridgeLookup")(_spread_rows)
     tf.RegisterGradient("EstimatorBridgeMasked")(_mask_gradient)
     columns = feature_column_v2
-    columns._create_weighted_sum = _substituted(columns._create_weighted_sum, _sum_weights)
+    columns._create_weighted_sum = _substituted(
+        columns._create_weighted_sum, _sum_weights, lambda column: column
+    )
     for cls, build in ((columns.EmbeddingColumn, _embed), (columns.IndicatorColumn, _indicate)):
-        cls.get_dense_tensor = _substituted(cls.get_dense_tensor, build)
+        cls.get_dense_tensor = _substituted(
+            cls.get_dense_tensor, build, lambda column: column.categorical_column
+        )
 
 
-def _substituted(original: Any, build: Any) -> Any:
+def _substituted(original: Any, build: Any, find_categorical: Any) -> Any:
     """Returns a function of a column that uses `build` where it can."""
 
     @functools.wraps(original)
@@ -80,7 +84,7 @@ def _substituted(original: Any, build: Any) -> Any:
     ) -> Any:
         now: Optional[Substitution] = getattr(_thread, "current", None)
         arguments = (column, transformation_cache, state_manager)
-        categorical = getattr(column, "categorical_column", column)
+        categorical = find_categorical(column)
         if now is None or not isinstance(categorical, feature_column_v2.CategoricalColumn):
             return original(*arguments, *others, **named)
         try:

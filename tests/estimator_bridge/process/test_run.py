@@ -207,6 +207,8 @@ def test_processes_of_the_program_have_estimators(folder, act):
         (["--read_ahead=some", "x.py"], "--read_ahead: 'some' is no number of elements"),
         (["--read_ahead", "x.py"], "--read_ahead needs a number"),
         (["--batch_first=maybe", "x.py"], "--batch_first=maybe: give yes or no"),
+        (["--fast=no", "x.py"], "--fast=no: give --fast alone"),
+        (["--as=2.8", "--fast", "-m", "x"], "--fast needs --tf1"),
         (["absent.py"], "no such file:"),
     ],
 )
@@ -226,11 +228,13 @@ def test_options_end_at_the_programs_name():
         "",
         "",
         "",
+        "",
     )
-    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "", "", "")
-    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "", "", "")
-    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "", "", "")
-    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "", "", "")
+    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "", "", "", "")
+    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "", "", "", "")
+    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "", "", "", "")
+    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "", "", "", "")
     older = ["--exports_for=1.15", "a.py", "--exports_for=2.5"]
-    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15", "", "")
-    assert run.parse(["--read_ahead=0", "a.py"]) == ("a.py", False, [], None, "", "0", "")
+    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15", "", "", "")
+    assert run.parse(["--read_ahead=0", "a.py"]) == ("a.py", False, [], None, "", "0", "", "")
+    assert run.parse(["--fast", "--tf1", "a.py"]) == ("a.py", False, [], (1, 15), "", "", "", "yes")
