@@ -3,8 +3,6 @@
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -29,15 +27,17 @@ from ..read.source import (
 )
 from ..write.plain_trees import name_numbers
 from ..write.tree_files import KINDS
+from .arrays import read_arrays
+from .beside import find_saved_model, run_beside
 from .differences import compare_losses, encode_labels
 from .findings import DRIFT_FACTOR, Comparison, Results, find_differences
+from .locate import locate
 
 __all__ = ["main", "verify"]
 
 _USAGE = """python -m estimator_bridge verify --job_dir=JOB --keras_model=model.keras
        python -m estimator_bridge verify [--as=2.8] --estimator=MODULE:FUNCTION \
 --input_fn=MODULE:FUNCTION --keras_model=model.keras"""
-TIMEOUT_SECS = 3600
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -147,7 +147,8 @@ def verify(options: Any) -> dict[str, Any]:
         batches=numbers % len(rows),
     )
     results = _run_sides(options, source, comparison, notes)
-    return find_differences(options, comparison, results, notes)
+    findings = find_differences(options, comparison, results, notes)
+    return {**findings, **locate(options, source, comparison, results)}
 
 
 def _read_rows(options: Any, plan: Plan) -> Rows:
@@ -273,36 +274,18 @@ def _run_keras(
     for name, values in arrays.items():
         np.savez(at(f"{name}.npz"), **values)
     Path(at("code.py")).write_text(write_module(plan, "verify").code, encoding="utf-8")
-    beside = options.saved_model or options.keras_model[: -len(".keras")]
     request = {
         "model": options.keras_model,
-        "saved_model": beside if os.path.isdir(beside) else None,
+        "saved_model": find_saved_model(options),
         "code": at("code.py"),
         "batches": comparison.batches.tolist(),
         "outputs": at("outputs.npz"),
         "trees": _describe_tree_files(options, plan),
         **{name: at(f"{name}.npz") for name in arrays},
     }
-    Path(at("request.json")).write_text(json.dumps(request), encoding="utf-8")
-    # Without the variable by which the bridge selects Keras 2 for tf.keras.
-    environment = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
-    done = subprocess.run(
-        [sys.executable, "-m", "estimator_bridge.convert.verify.keras_side", at("request.json")],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECS,
-        env={**environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["the process ended without a message"]
-        raise BridgeError(f"--keras_model={options.keras_model}: {lines[-1]}")
-    outputs: dict[str, dict[str, np.ndarray]] = {}
-    with np.load(at("outputs.npz"), allow_pickle=True) as stored:
-        for name in stored.files:
-            side, _, output = name.partition("/")
-            outputs.setdefault(side, {})[output] = stored[name]
+    run_beside(request, "keras_side", folder)
     with open(at("outputs.npz.json"), encoding="utf-8") as file:
-        return outputs, json.load(file)
+        return read_arrays(at("outputs.npz")), json.load(file)
 
 
 def _describe_tree_files(options: Any, plan: Plan) -> dict[str, Any]:

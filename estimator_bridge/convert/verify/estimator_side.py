@@ -19,6 +19,7 @@ __all__ = [
     "OtherInputsError",
     "export_step",
     "find_export",
+    "make_dataset",
     "predict_checkpoint",
     "predict_export",
     "train_on",
@@ -31,10 +32,17 @@ class OtherInputsError(Exception):
     """An export has an input that the rows do not have."""
 
 
-def _dataset(
+def make_dataset(
     tf: Any, rows: Rows, sparse: Container[str], with_labels: bool
 ) -> tuple[Any, Callable[..., Any]]:
-    """Returns a dataset of rows, and a function that restores the SparseTensors of a batch."""
+    """Returns a dataset of rows, and a function that restores the SparseTensors of a batch.
+
+    Args:
+      tf: TensorFlow.
+      rows: the rows.
+      sparse: names of the features fed as SparseTensors.
+      with_labels: whether the dataset has labels, too.
+    """
     data = (rows.features, rows.labels) if with_labels else rows.features
     dataset = tf.data.Dataset.from_tensor_slices(data)
     fillers = {} if rows.fillers is None else rows.fillers
@@ -85,7 +93,7 @@ def predict_checkpoint(
 
     def predict(batch_rows: int) -> Iterable[dict[Any, np.ndarray]]:
         def input_fn() -> Any:
-            dataset, restore = _dataset(tf, rows, sparse, with_labels=False)
+            dataset, restore = make_dataset(tf, rows, sparse, with_labels=False)
             return dataset.batch(batch_rows).map(restore)
 
         return built.predict(input_fn, checkpoint_path=checkpoint, yield_single_examples=False)
@@ -287,7 +295,7 @@ def train_on(
 
         def input_fn() -> Any:
             chosen = rows.take(batches.ravel())
-            dataset, restore = _dataset(tf, chosen, sparse, with_labels=True)
+            dataset, restore = make_dataset(tf, chosen, sparse, with_labels=True)
             return dataset.batch(batches.shape[1]).map(restore)
 
         hook = _losses_hook(tf, perturbed)

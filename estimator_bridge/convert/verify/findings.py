@@ -11,7 +11,7 @@ from ..write.tree_files import KINDS
 from .differences import Difference, compare_losses, compare_outputs, metrics_of, stirling
 from .slices import describe_common
 
-__all__ = ["DRIFT_FACTOR", "Comparison", "Results", "find_differences"]
+__all__ = ["DRIFT_FACTOR", "Comparison", "Results", "compare_sides", "find_differences"]
 
 # Because of rounding errors, a unit may become active at different steps in two runs, which then
 # drift apart. The step is random, so the limit is far above the drift in a single measurement.
@@ -72,16 +72,7 @@ def find_differences(
     Returns:
       The findings, which can be written as JSON.
     """
-    expected = results.outputs["checkpoint"]
-    differences: list[Difference] = []
-    problems: list[str] = []
-    for side, found in results.outputs.items():
-        if side != "checkpoint":
-            # A file of another library has the scores alone.
-            wanted = {name: expected[name] for name in found} if side in KINDS else expected
-            some, missing = compare_outputs(side, wanted, found)
-            differences += some
-            problems += missing
+    differences, problems = compare_sides(results.outputs)
     metrics = _metrics(comparison, results)
     curve = _loss_curve(comparison, results)
     problems += _output_problems(differences, options.tolerance, comparison.rows)
@@ -107,6 +98,30 @@ def find_differences(
         "training": curve,
         "speeds": results.speeds,
     }
+
+
+def compare_sides(
+    outputs: dict[str, dict[str, np.ndarray]],
+) -> tuple[list[Difference], list[str]]:
+    """Compares the outputs of each side with those of the checkpoint.
+
+    Args:
+      outputs: side -> output -> array [rows, ...].
+
+    Returns:
+      The differences, and a message for each missing output.
+    """
+    expected = outputs["checkpoint"]
+    differences: list[Difference] = []
+    problems: list[str] = []
+    for side, found in outputs.items():
+        if side != "checkpoint":
+            # A file of another library has the scores alone.
+            wanted = {name: expected[name] for name in found} if side in KINDS else expected
+            some, missing = compare_outputs(side, wanted, found)
+            differences += some
+            problems += missing
+    return differences, problems
 
 
 def _metrics(comparison: Comparison, results: Results) -> dict[str, dict[str, float]]:

@@ -15,6 +15,8 @@ import numpy as np
 
 from estimator_bridge.process.fast_import import import_keras_3
 
+from .arrays import write_arrays
+
 __all__ = ["main"]
 
 BATCH_ROWS = 512
@@ -157,10 +159,7 @@ def main(argv: list[str]) -> int:
             plain_losses, _ = _train(request, plain, features)
             use_updates(model)
         losses, speeds["training"] = _train(request, model, features)
-    flat: dict[str, Any] = {
-        f"{side}/{name}": value for side, part in outputs.items() for name, value in part.items()
-    }
-    np.savez(request["outputs"], **flat)
+    write_arrays(request["outputs"], outputs)
     with open(request["outputs"] + ".json", "w", encoding="utf-8") as file:
         reply = {"speeds": speeds, "losses": losses, "plain_losses": plain_losses}
         json.dump({**reply, "keras": keras.__version__}, file)

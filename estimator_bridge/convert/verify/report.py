@@ -46,6 +46,20 @@ def _difference_rows(findings: _Findings) -> list[list[str]]:
     return rows
 
 
+def _place_rows(findings: _Findings) -> list[list[str]]:
+    return [
+        ["column or layer", "max |d|", "in row"],
+        *(
+            [
+                one["place"],
+                f"{one['max_abs']:.2e}",
+                "-" if one["row"] is None else str(one["row"] + 1),
+            ]
+            for one in findings["places"]
+        ),
+    ]
+
+
 def _speed_rows(findings: _Findings) -> list[list[str]]:
     rows = [["speed", "rows or steps per second"]]
     return rows + [
@@ -85,6 +99,7 @@ def to_text(findings: dict[str, Any]) -> str:
         lines += [_training_line(findings), ""]
     lines += [f"note: {note}" for note in findings["notes"]]
     lines += [f"problem: {problem}" for problem in findings["problems"]]
+    lines += [f"where: {line}" for line in findings["where"]]
     return "\n".join([*lines, _verdict(findings)])
 
 
@@ -131,6 +146,7 @@ def to_html(findings: dict[str, Any]) -> str:
             verdict,
             *map(paragraph, _head_lines(findings)),
             *(Markup(f'<p class="bad">{text(line)}</p>') for line in findings["problems"]),
+            *map(paragraph, findings["where"]),
             *(paragraph(line, note=True) for line in findings["notes"]),
         ),
         section(
@@ -139,6 +155,14 @@ def to_html(findings: dict[str, Any]) -> str:
             _table(_difference_rows(findings), "differences of the outputs"),
         ),
     ]
+    if findings["places"]:
+        sections.append(
+            section(
+                "Columns and layers",
+                paragraph("In the order of computation, on the rows whose outputs differ most."),
+                _table(_place_rows(findings), "differences inside the models"),
+            )
+        )
     if findings["worst_rows"]:
         rows = [[f"row {int(row) + 1}", str(v)] for row, v in findings["worst_rows"].items()]
         sections.append(

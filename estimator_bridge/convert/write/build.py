@@ -12,7 +12,7 @@ from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
 from .trees import NODES
 
-__all__ = ["Built", "build_model", "run_module"]
+__all__ = ["Built", "build_model", "find_variable", "run_module"]
 
 
 class Built(NamedTuple):
@@ -63,7 +63,7 @@ def build_model(
     names: dict[str, Any] = {}
     for table in written.tables:
         name = checkpoint.find(table.names)
-        variable = _variable_of(model.get_layer(table.layer), table.attribute)
+        variable = find_variable(model.get_layer(table.layer), table.attribute)
         value = checkpoint.get(name)
         if table.layer.endswith("_bias"):
             value = value.reshape(1, -1)
@@ -104,8 +104,13 @@ def _refuse_state_of_tf1(plan: Plan, checkpoint: Checkpoint, variable: str) -> N
                 )
 
 
-def _variable_of(layer: Any, attribute: str) -> Any:
-    """Returns the variable at a dotted path below a layer: kernel, cell.cells.0.bias."""
+def find_variable(layer: Any, attribute: str) -> Any:
+    """Returns the variable at a path below a layer.
+
+    Args:
+      layer: the layer.
+      attribute: names separated by dots: kernel, cell.cells.0.bias.
+    """
     found = layer
     for part in attribute.split("."):
         found = found[int(part)] if part.isdigit() else getattr(found, part)

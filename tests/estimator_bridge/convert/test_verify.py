@@ -201,9 +201,17 @@ def test_changed_model_fails(small, monkeypatch, capsys):
     bias = model.get_layer("dnn_logits").bias
     bias.assign(bias + 0.01)
     model.save("changed.keras")
-    assert verify.main(["--job_dir=job", "--keras_model=changed.keras", "--steps=0"]) == 1
-    problem = "problem: keras: logits differs by 0.01, tolerance 1e-06"
-    assert problem in capsys.readouterr().out
+    flags = ["--job_dir=job", "--keras_model=changed.keras", "--steps=0", "--html=changed.html"]
+    assert verify.main(flags) == 1
+    printed = capsys.readouterr().out
+    assert "problem: keras: logits differs by 0.01, tolerance 1e-06" in printed
+    place, weight = re.findall(r"^where: (.*)", printed, re.M)
+    assert re.fullmatch(
+        r"keras: the first to differ: layer dnn_logits \(by 0.01 in row \d+\)", place
+    )
+    assert "not those of the checkpoint: dnn_logits/bias (by 0.01; 1 of 1 numbers of dnn/" in weight
+    page = Path("changed.html").read_text()
+    assert place in page and "column city_embedding of the deep part" in page
 
 
 @needs_keras_3

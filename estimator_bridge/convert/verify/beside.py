@@ -1,0 +1,51 @@
+"""Runs Keras 3 in a process of its own: this one may have Keras 2 and no eager execution."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Optional
+
+from estimator_bridge.errors import BridgeError
+
+__all__ = ["find_saved_model", "run_beside"]
+
+TIMEOUT_SECS = 3600
+
+
+def run_beside(request: dict[str, Any], module: str, folder: str) -> None:
+    """Runs a module of this package on a request.
+
+    Args:
+      request: what the module reads; "model" is the Keras file.
+      module: name of the module.
+      folder: where the request is written.
+
+    Raises:
+      BridgeError: the process fails.
+    """
+    path = Path(folder) / f"{module}.json"
+    path.write_text(json.dumps(request), encoding="utf-8")
+    # Without the variable by which the bridge selects Keras 2 for tf.keras.
+    environment = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
+    done = subprocess.run(
+        [sys.executable, "-m", f"{__package__}.{module}", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECS,
+        env={**environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["the process ended without a message"]
+        raise BridgeError(f"--keras_model={request['model']}: {lines[-1]}")
+
+
+def find_saved_model(options: Any) -> Optional[str]:
+    """Returns the folder of the Keras model's SavedModel, or None.
+
+    Args:
+      options: parsed options of the command.
+    """
+    beside: str = options.saved_model or options.keras_model[: -len(".keras")]
+    return beside if os.path.isdir(beside) else None
