@@ -1,5 +1,7 @@
 """Writes the classes and arguments that Keras has added since 3.5, with their first version.
 
+An argument that an operation took in each call before it took it once is listed under "moved".
+
     python tools/record_keras_classes.py
 
 Writes estimator_bridge/convert/write/keras_versions.json. It fetches the wheel of each version with
@@ -22,7 +24,7 @@ VERSIONS = (
 
 
 def read_classes(wheel):
-    """Returns (package, class) → (its bases, arguments of its __init__, whether it passes on)."""
+    """Returns (package, class) → (bases, arguments of __init__, whether it passes on, of call)."""
     found = {}
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
@@ -36,16 +38,18 @@ def read_classes(wheel):
 
 def read_class(node):
     bases = [getattr(base, "id", None) or getattr(base, "attr", "") for base in node.bases]
-    for item in node.body:
-        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-            args = [arg.arg for arg in (*item.args.args[1:], *item.args.kwonlyargs)]
-            return bases, args, item.args.kwarg is not None
-    return bases, [], True
+    functions = {item.name: item.args for item in node.body if isinstance(item, ast.FunctionDef)}
+    given = {
+        name: [arg.arg for arg in (*args.args[1:], *args.kwonlyargs)]
+        for name, args in functions.items()
+    }
+    passes_on = "__init__" not in functions or functions["__init__"].kwarg is not None
+    return bases, given.get("__init__", []), passes_on, given.get("call", [])
 
 
 def arguments(key, classes):
     """Returns the arguments of a class and of those to which it passes others on."""
-    bases, args, passes_on = classes[key]
+    bases, args, passes_on, _ = classes[key]
     found = set(args)
     for base in bases if passes_on else ():
         same = [one for one in classes if one[1] == base and one != key]
@@ -56,7 +60,7 @@ def arguments(key, classes):
 
 
 def main():
-    first = {}
+    first, moved, in_calls = {}, {}, {}
     for version in VERSIONS:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", folder]
@@ -68,6 +72,11 @@ def main():
             known = first.setdefault(".".join(key), {"": minor})
             for argument in arguments(key, classes):
                 known.setdefault(argument, minor)
+            _, once, _, in_call = classes[key]
+            for argument in sorted(in_calls.get(key, set()) & set(once) - set(in_call)):
+                moved.setdefault(".".join(key), {}).setdefault(argument, minor)
+        for key, (_, once, _, in_call) in classes.items():
+            in_calls.setdefault(key, set()).update(set(in_call) - set(once))
         print(f"{version}: {len(classes)} classes")
     oldest = ".".join(VERSIONS[0].split(".")[:2])
     added = {
@@ -84,7 +93,9 @@ def main():
         if known
     ]
     versions = [".".join(version.split(".")[:2]) for version in VERSIONS]
-    text = f'{{"versions": {json.dumps(versions)},\n"added": {{\n' + ",\n".join(lines) + "\n}}\n"
+    moves = [f"{json.dumps(name)}: {json.dumps(known)}" for name, known in sorted(moved.items())]
+    text = f'{{"versions": {json.dumps(versions)},\n"added": {{\n' + ",\n".join(lines) + "\n},\n"
+    text += '"moved": {\n' + ",\n".join(moves) + "\n}}\n"
     TARGET.write_text(text, encoding="utf-8")
 
 

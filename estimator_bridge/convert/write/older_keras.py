@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import zipfile
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,8 @@ from estimator_bridge.errors import BridgeError
 __all__ = ["check_version", "rewrite_for"]
 
 _CONFIG, _METADATA = "config.json", "metadata.json"
+# Keras 3.6 and older load a layer only if the inputs of all of its calls are made before it.
+_ORDER, _ORDER_SINCE = "layers called at several depths", "3.7"
 # Arguments that follow from others: the number of words of the vocabulary beside it.
 _DERIVED = {"vocabulary_size"}
 
@@ -69,6 +72,9 @@ def rewrite_for(path: str, version: str) -> None:
                 if entry.filename == _CONFIG:
                     config = json.loads(data)
                     _adapt(config, _numbers(version), missing)
+                    is_old = _numbers(version) < _numbers(_ORDER_SINCE)
+                    if is_old and not _is_in_order(config["config"].get("layers", ())):
+                        missing[_ORDER] = _ORDER_SINCE
                     data = json.dumps(config).encode()
                 elif entry.filename == _METADATA:
                     data = json.dumps(
@@ -103,6 +109,7 @@ def _adapt(value: Any, version: tuple[int, ...], missing: dict[str, str]) -> Non
     if isinstance(module, str) and module.startswith("keras.") and isinstance(config, dict):
         package = module.removeprefix("keras.src.").removeprefix("keras.").split(".")[0]
         name = f"{package}.{value['class_name']}"
+        _move_to_calls(value, _table()["moved"].get(name, {}), version)
         for argument, since in _table()["added"].get(name, {}).items():
             if _numbers(since) <= version:
                 continue
@@ -116,6 +123,46 @@ def _adapt(value: Any, version: tuple[int, ...], missing: dict[str, str]) -> Non
             del config[derived]
     for item in value.values():
         _adapt(item, version, missing)
+
+
+def _is_in_order(layers: Iterable[dict[str, Any]]) -> bool:
+    """Returns whether each call of a layer needs only what layers before it return."""
+    made: dict[str, int] = {}
+    for layer in layers:
+        calls = layer.get("inbound_nodes", ())
+        made[layer["name"]] = 0
+        for call in calls:
+            if any(made.get(name, 0) <= index for name, index in _origins(call)):
+                return False
+            made[layer["name"]] += 1
+        # An input has no call.
+        made[layer["name"]] = max(1, len(calls))
+    return True
+
+
+def _origins(value: Any) -> Iterator[tuple[str, int]]:
+    """Yields the layer and the number of its call for each tensor of a call."""
+    if isinstance(value, dict):
+        if "keras_history" in value:
+            name, index, _ = value["keras_history"]
+            yield name, index
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _origins(item)
+
+
+def _move_to_calls(value: dict[str, Any], moved: dict[str, str], version: tuple[int, ...]) -> None:
+    """Gives an operation those arguments in each call that an older Keras does not keep.
+
+    The older one takes dtype for that of a layer, and computes zeros_like(x, dtype=...) in the
+    dtype of x.
+    """
+    for argument, since in moved.items():
+        if _numbers(since) > version and argument in value["config"]:
+            given = value["config"].pop(argument)
+            for node in value.get("inbound_nodes", ()):
+                node["kwargs"][argument] = given
 
 
 def _may_go(module: str, class_name: str, argument: str, config: dict[str, Any]) -> bool:

@@ -37,7 +37,9 @@ def save_model(folder, **compile_options):
     number = keras.Input((1,), name="number", dtype="int64")
     ids = keras.layers.StringLookup(vocabulary=["a", "b"])(word)
     table = keras.layers.Flatten()(keras.layers.Embedding(3, 2)(ids))
-    net = keras.layers.Concatenate()([table, keras.ops.cast(number, "float32")])
+    # As convert writes the bias of a linear part whose first input is a text.
+    one = keras.ops.add(keras.ops.zeros_like(word, dtype="float32"), 1.0)
+    net = keras.layers.Concatenate()([table, keras.ops.cast(number, "float32"), one])
     net = keras.layers.BatchNormalization()(keras.layers.Dense(3, "relu")(net))
     model = keras.Model({"word": word, "number": number}, keras.layers.Dense(1)(net))
     options = {"optimizer": keras.optimizers.Adagrad(0.1), "loss": "mse", **compile_options}
@@ -50,29 +52,37 @@ def save_model(folder, **compile_options):
     return path, model(rows).numpy().tolist()
 
 
-def configs_of(path):
-    """Yields (class, config) of each object in a file."""
+def objects_of(path):
+    """Yields the description of each object in a file."""
     with zipfile.ZipFile(path) as archive:
         waiting = [json.loads(archive.read("config.json"))]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             if isinstance(value.get("config"), dict) and "class_name" in value:
-                yield value["class_name"], value["config"]
+                yield value
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
 
 
+def configs_of(path):
+    return {one["class_name"]: one["config"] for one in objects_of(path)}
+
+
 @needs_keras_3
 def test_what_an_older_keras_does_not_know_is_left_out(tmp_path):
     path, _ = save_model(tmp_path)
-    before = dict(configs_of(path))
+    before = configs_of(path)
     rewrite_for(path, "3.5")
-    after = dict(configs_of(path))
+    after = configs_of(path)
     assert before.keys() == after.keys()
     assert not [name for name, config in after.items() if ADDED & set(config)]
     assert "name" not in after["Cast"] and after["Cast"]["dtype"] == "float32"
+    # An older ZerosLike takes the dtype in each call; its own would be that of a layer.
+    (zeros,) = (one for one in objects_of(path) if one["class_name"] == "ZerosLike")
+    (node,) = zeros["inbound_nodes"]
+    assert ("dtype" in zeros["config"], node["kwargs"]) == (False, {"dtype": "float32"})
     assert after["Dense"]["units"] == before["Dense"]["units"]
     with zipfile.ZipFile(path) as archive:
         assert json.loads(archive.read("metadata.json"))["keras_version"] == "3.5.0"
@@ -94,6 +104,22 @@ def test_what_an_older_keras_lacks_is_refused(tmp_path):
     ):
         rewrite_for(path, "3.8")
     assert not list(tmp_path.iterdir())
+
+
+@needs_keras_3
+def test_a_layer_that_reads_what_it_returned_needs_3_7(tmp_path):
+    import keras
+
+    # As boosted trees do, which look up one node after the other.
+    inputs = keras.Input((2,))
+    layer = keras.layers.Dense(2)
+    path = str(tmp_path / "model.keras")
+    keras.Model(inputs, layer(keras.ops.relu(layer(inputs)))).save(path)
+    rewrite_for(path, "3.7")
+    with pytest.raises(
+        BridgeError, match=r"needs layers called at .* \(Keras 3.7\); choose --keras"
+    ):
+        rewrite_for(path, "3.6")
 
 
 @pytest.mark.quick
