@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,32 @@ def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_p
     ]
     assert all(report.pop("evaluations") for report in found)
     assert found[0] == found[1] and found[0]["rows"] == 900
+
+
+# Runs the gate, for which more than 100 rows are many.
+_FEW = """
+import sys
+from trainer.gating import answered, command
+answered.EXACT_ROWS = 100
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+
+def test_a_gate_is_that_of_the_local_command(engine, data, trained, tmp_path, run):
+    (tmp_path / "few.py").write_text(_FEW)
+    jobs = [trained("wide_deep", "bought").export, trained("linear", "bought").export]
+    found = []
+    for name, flags in (("here", []), ("there", engine)):
+        candidate = shutil.copytree(jobs[0], tmp_path / name)
+        argv = [f"--candidate={candidate}", f"--baseline={jobs[1]}", f"--data={data}"]
+        done = run("few", *argv, "--by=city,age", "--group=level", *flags)
+        assert done.returncode in (0, 3, 4), done.stderr
+        report = json.loads((tmp_path / name / "assets.extra" / "gate.json").read_text())
+        for subject in report["metrics"]:
+            for metric in [one for one in subject["metrics"] if one.startswith("latency")]:
+                del subject["metrics"][metric]
+        found.append((done.returncode, report["rows"], report["metrics"], report["checks"]))
+    assert found[0] == found[1] and found[0][1] == 900 and len(found[0][2]) > 5
 
 
 # Runs a module for which files above 1 MiB are large.
