@@ -161,11 +161,13 @@ def test_a_large_file_is_divided(engine, make, trained, tmp_path, run):
 def test_a_pipeline_completes_its_output_alone(data, trained, tmp_path, run):
     export = trained("wide_deep", "bought").export
     # As the launcher of a template does; this runner runs the pipeline at once.
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "_SUCCESS").write_text("of an earlier run")
     argv = [f"--export={export}", f"--data={data}", "--output=there", "--runner=DirectRunner"]
     done = run("trainer.engines.launched", *argv, "--template_location=template")
     assert done.returncode == 0, done.stderr
     assert "3 file(s): the pipeline is in --template_location" in done.stderr
-    assert (tmp_path / "there" / "_SUCCESS").is_file()
+    assert (tmp_path / "there" / "_SUCCESS").read_text() == ""
     assert len((tmp_path / "there" / "part-2.csv").read_text().splitlines()) == 301
 
 

@@ -85,7 +85,7 @@ def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None
             pipeline
             | "all" >> beam.Create([list(tasks)])
             | "begin" >> beam.Map(lambda every: (job.start(), every)[1])
-            | "each" >> beam.FlatMap(enumerate)
+            | "each" >> beam.FlatMap(lambda every: list(enumerate(every)))
             | beam.Reshuffle()
         )
         merged = _merge(job, started)
