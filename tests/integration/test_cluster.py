@@ -51,6 +51,7 @@ def _run(start_module, shop, job_dir, roles, *flags):
             "--hidden_units=8",
             "--batch_size=40",
             "--noexport.verify",
+            "--norun.report",
             *flags,
             env={"TF_CONFIG": json.dumps(config)},
         )
@@ -83,6 +84,7 @@ def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
         "--train_steps=200",
         "--run.save_checkpoints_steps=50",
         "--export.verify",
+        "--run.report",
     )
     assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
     _, summary, said = finished["chief-0"]
@@ -228,6 +230,7 @@ def _launch(start_module, shop, job, launch_flags, *flags, env=None):
         "--hidden_units=8",
         "--batch_size=40",
         "--noexport.verify",
+        "--norun.report",
         *flags,
         env=env,
     )
@@ -594,6 +597,7 @@ def test_a_corrupt_checkpoint_and_a_full_disk(run_module, shop, tmp_path):
         f"--job_dir={job}",
         "--batch_size=40",
         "--export.exporters=",
+        "--norun.report",
         "--run.save_checkpoints_steps=10",
     ]
     assert run_module("trainer.task", *flags, "--train_steps=20").returncode == 0
@@ -684,6 +688,7 @@ def _losses(run_module, shop, job, *flags):
         "--run.log_step_count_steps=1",
         "--data.shuffle_rows=1",
         "--export.exporters=",
+        "--norun.report",
         *flags,
     )
     assert done.returncode == 0, done.stderr
@@ -717,6 +722,7 @@ def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=R
         "--hidden_units=8",
         "--batch_size=40",
         "--noexport.verify",
+        "--norun.report",
         *flags,
         env={
             "TF_CONFIG": json.dumps(config),

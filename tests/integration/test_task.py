@@ -35,6 +35,7 @@ def _small(shop, job_dir, *more, label="bought"):
         "--batch_size=50",
         "--hidden_units=8",
         "--noexport.verify",
+        "--norun.report",
         *more,
     ]
 
@@ -49,7 +50,8 @@ def _size_of_png(path):
 def whole(shop, run_module, tmp_path_factory):
     """A finished job: (folder, process)."""
     folder = tmp_path_factory.mktemp("whole") / "job"
-    done = run_module("trainer.task", *_small(shop, folder, "--train_steps=40", "--export.verify"))
+    whole = ("--train_steps=40", "--export.verify", "--run.report")
+    done = run_module("trainer.task", *_small(shop, folder, *whole))
     assert done.returncode == 0, done.stderr
     return folder, done
 
@@ -111,7 +113,8 @@ def test_a_job_with_private_columns_stores_no_value_of_them(shop, make, run_modu
     make.yaml(tmp_path / "private.yaml", values)
     folder = tmp_path / "job"
     arguments = [
-        *_small(shop, folder, "--train_steps=20", "--export.statistics=none", "--export.verify"),
+        *_small(shop, folder, "--train_steps=20", "--export.verify", "--run.report"),
+        "--export.statistics=none",
         f"--data.schema_file={tmp_path / 'private.yaml'}",
     ]
     done = run_module("trainer.task", *arguments)

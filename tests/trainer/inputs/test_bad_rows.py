@@ -204,6 +204,7 @@ def test_a_run_reports_the_number_of_bad_rows(make, tmp_path, run_module):
         f"--job_dir={tmp_path / 'job'}",
         "--max_steps=5",
         "--export.exporters=",
+        "--norun.report",
     ]
     done = run_module("trainer.task", *argv)
     assert done.returncode == 2 and "column" in done.errors[-1]

@@ -46,6 +46,7 @@ def _start(start_module, make, cloud, tmp_path, roles, *flags):
             "--model=linear",
             "--batch_size=40",
             "--noexport.verify",
+            "--norun.report",
             *flags,
             env={"TF_CONFIG": json.dumps(config), "XDG_CACHE_HOME": str(disk)},
         )

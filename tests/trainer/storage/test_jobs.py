@@ -39,6 +39,7 @@ def flags(cloud, shop_files):
         "--run.log_step_count_steps=20",
         "--storage.patience_secs=20",
         "--noexport.verify",
+        "--norun.report",
     ]
 
 
@@ -80,6 +81,7 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
         *flags,
         f"--train_steps={stored + 300}",
         "--export.verify",
+        "--run.report",
         "--run.save_checkpoints_steps=200",
         env=_disk(tmp_path, "two"),
     )
