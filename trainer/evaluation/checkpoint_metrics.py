@@ -16,6 +16,7 @@ from trainer.inputs.dataset import ReadOptions, RowSource, make_eval_input_fn
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
+from trainer.job_dir.checkpoints import find_corruption
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
 from trainer.metrics.grouping import Grouper, Grouping
@@ -201,6 +202,12 @@ class CheckpointMeter:
                 raise self._source.error from error
             if isinstance(error, UserError):
                 raise
+            fault = find_corruption(checkpoint, allow_nan=True)
+            if fault is not None:
+                raise UserError(
+                    f"checkpoint {checkpoint}: its files are damaged ({fault}); copy them again, "
+                    "or evaluate another checkpoint"
+                ) from error
             message = " ".join(str(error).split())
             raise UserError(
                 f"checkpoint {checkpoint}: cannot be evaluated as the model that job_dir "

@@ -20,6 +20,7 @@ from trainer.job_layout import CHECKPOINT_STATE
 __all__ = [
     "find_corruption",
     "find_newest_complete",
+    "find_newest_intact",
     "has_all_shards",
     "has_outside_paths",
     "latest_checkpoint",
@@ -66,6 +67,27 @@ def find_newest_complete(job_dir: str) -> Optional[str]:
     for checkpoint in reversed(list_checkpoints(job_dir)):
         if Path(f"{checkpoint}.index").stat().st_size and list_data_files(Path(checkpoint)):
             return checkpoint
+    return None
+
+
+def find_newest_intact(job_dir: str) -> Optional[str]:
+    """Returns the path of the newest checkpoint whose values can be read; None without checkpoints.
+
+    Args:
+        job_dir: folder of the checkpoints.
+
+    Raises:
+        UserError: none of its checkpoints can be read.
+    """
+    listed = list_checkpoints(job_dir)
+    for checkpoint in reversed(listed):
+        if find_corruption(checkpoint, allow_nan=True) is None:
+            return checkpoint
+    if listed:
+        raise UserError(
+            f"job_dir {job_dir}: none of its {len(listed)} checkpoint(s) can be read; use another "
+            f"--job_dir, or start over with --fresh={job_dir}"
+        )
     return None
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.checkpoints import find_corruption
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.errors import UserError
@@ -41,10 +42,16 @@ def warm_start(
         An Estimator of the same model_dir and configuration.
 
     Raises:
-        UserError: there is no such checkpoint, or none of its variables fits.
+        UserError: there is no such checkpoint, it is damaged, or none of its variables fits.
     """
     assert train.warm_start is not None
     checkpoint = find_checkpoint(train.warm_start)
+    fault = find_corruption(checkpoint, allow_nan=True)
+    if fault is not None:
+        raise UserError(
+            f"train.warm_start: the files of checkpoint {checkpoint} are damaged ({fault}); copy "
+            "them again, or name another checkpoint"
+        )
     source = _Source(
         checkpoint,
         dict(tf.train.list_variables(checkpoint)),

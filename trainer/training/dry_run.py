@@ -64,7 +64,7 @@ def rehearse(
 
 def _check_shapes(job_dir: str, rehearsed: str) -> None:
     """Compares the variable shapes in job_dir's checkpoint with those of the model just built."""
-    checkpoint = checkpoints.latest_checkpoint(job_dir)
+    checkpoint = checkpoints.find_newest_intact(job_dir)
     if checkpoint is None:
         return
     stored = dict(tf.train.list_variables(checkpoint))

@@ -69,6 +69,15 @@ class Checkpoint:
                 "checkpoint with --checkpoint=PREFIX"
             ) from error
 
+    def check(self) -> None:
+        """Reads all variables.
+
+        Raises:
+          BridgeError: the values of one are damaged.
+        """
+        for name in self.names:
+            self.get(name)
+
     def get_slot(self, name: str) -> Any:
         """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.
 

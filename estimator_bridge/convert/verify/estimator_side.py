@@ -12,6 +12,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
+from ..read.checkpoint import open_checkpoint
 from ..read.rows import Rows
 from ..read.user_code import describe_error
 
@@ -87,7 +88,8 @@ def predict_checkpoint(
       {output: array [rows, ...]}, and rows per second without the time to build the graph.
 
     Raises:
-      BridgeError: the Estimator fails; the message names the row.
+      BridgeError: the checkpoint is damaged, or the Estimator fails; the message names the
+        variable or the row.
     """
     from estimator_bridge import tf
 
@@ -108,6 +110,8 @@ def predict_checkpoint(
     except Exception as error:  # User code may raise anything.
         where = ""
         if isinstance(error, tf.errors.OpError):
+            # Damaged values are not the fault of a row.
+            open_checkpoint(checkpoint).check()
             where = f" on row {_count_batches(predict(1), tf) + 1} of the compared rows"
         raise BridgeError(f"the Estimator fails{where}: {describe_error(error)}") from error
     secs = time.perf_counter() - started
@@ -302,6 +306,8 @@ def train_on(
         try:
             copy.train(input_fn, hooks=[hook])
         except Exception as error:  # User code may raise anything.
+            if isinstance(error, (tf.errors.OpError, BridgeError)):
+                open_checkpoint(checkpoint).check()
             # A loss that is NaN was recorded before the error.
             step = len(hook.losses) - (not np.isfinite(hook.losses[-1:]).all())
             first, last = batches[step].min() + 1, batches[step].max() + 1

@@ -1,8 +1,10 @@
 """Converts canned Estimators of user code, of both API versions, to Keras models."""
 
+import contextlib
 import importlib.metadata
 import re
 import textwrap
+from pathlib import Path
 
 import pytest
 from conversions import assert_same, convert, make_rows, train
@@ -185,8 +187,24 @@ WRONG_ROWS = {
 }
 
 
+@contextlib.contextmanager
+def damaged_value(checkpoint, ending):
+    """Flips a bit of a variable in a checkpoint while the context lasts."""
+    from estimator_bridge.checkpoint_index import read_values
+
+    values = read_values(Path(f"{checkpoint}.index"))
+    (value,) = (one for one in values if one.name.endswith(ending))
+    (path,) = Path(checkpoint).parent.glob(f"{Path(checkpoint).name}.data-*")
+    good = path.read_bytes()
+    bad = bytearray(good)
+    bad[value.offset] ^= 4
+    path.write_bytes(bad)
+    yield
+    path.write_bytes(good)
+
+
 def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
-    from estimator_bridge import BridgeError
+    from estimator_bridge import BridgeError, tf
     from estimator_bridge.convert import command
     from estimator_bridge.convert.read.user_code import load_function
     from estimator_bridge.convert.verify import command as verify
@@ -208,6 +226,14 @@ def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
     for function, message in WRONG_ROWS.items():
         with pytest.raises(BridgeError, match=message):
             verify.main([flag, f"--input_fn={module}:{function}", *flags])
+    # Damaged values are not the fault of a row: predicting needs the first, training the second.
+    for ending in ("age/weights", "age/weights/linear"):
+        message = rf"^checkpoint \S+: \S+{ending} cannot be read "
+        with (
+            damaged_value(tf.train.latest_checkpoint("model"), ending),
+            pytest.raises(BridgeError, match=message),
+        ):
+            verify.main([flag, f"--input_fn={module}:input_fn", *flags])
     with pytest.raises(BridgeError, match="^--job_dir=gs://bucket/job: only files of this machine"):
         command.main(["--job_dir=gs://bucket/job", "--output=model.keras"])
 

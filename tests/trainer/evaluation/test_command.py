@@ -167,6 +167,10 @@ def test_bad_input(several, make, tmp_path, capsys):
     schema = json.loads((other / "schema.json").read_text())
     schema["columns"]["job"]["hash_buckets"] = 7
     (other / "schema.json").write_text(json.dumps(schema))
+    damaged = tmp_path / "damaged"
+    shutil.copytree(several.folder, damaged)
+    for shard in damaged.glob("model.ckpt-30.data-*"):
+        shard.write_bytes(bytes(shard.stat().st_size))
     for argv, words in [
         ([], "--job_dir: not given"),
         ([f"--job_dir={tmp_path}"], "no config.yaml"),
@@ -184,6 +188,7 @@ def test_bad_input(several, make, tmp_path, capsys):
         ([job, "--encoding=nonsense"], "no such text encoding"),
         ([job, "--chekpoint=30"], "did you mean --checkpoint?"),
         ([f"--job_dir={other}"], "was it written by this job?"),
+        ([f"--job_dir={damaged}", "--checkpoint=30"], "its files are damaged (the checksum of "),
     ]:
         _run(tmp_path, *argv, status=2)
         assert words in capsys.readouterr().err.splitlines()[-1], argv

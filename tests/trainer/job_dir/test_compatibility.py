@@ -369,3 +369,26 @@ def test_dry_run_finds_a_checkpoint_of_another_shape(make, trained, tmp_path):
     config = build_config(job, trained / "rows.csv", **options)
     with pytest.raises(UserError, match=r"model.ckpt-5 has .* and the model needs"):
         rehearse(config, make.schema(), Console(quiet=True), SignalWatch())
+    (job / "model.ckpt-5.index").write_bytes(b"damaged")
+    with pytest.raises(UserError, match=r"none of its 1 checkpoint\(s\) can be read; use another"):
+        rehearse(config, make.schema(), Console(quiet=True), SignalWatch())
+
+
+def test_a_damaged_checkpoint_is_passed_over_or_named(make, trained, tmp_path):
+    from trainer.job_dir import checkpoints
+
+    job = tmp_path / "job"
+    job.mkdir()
+    for step in (4, 5):
+        for path in (trained / "job").glob("model.ckpt-5.*"):
+            (job / path.name.replace("-5.", f"-{step}.")).write_bytes(path.read_bytes())
+    assert checkpoints.find_newest_intact(str(job)) == str(job / "model.ckpt-5")
+    (shard,) = job.glob("model.ckpt-5.data-*")
+    shard.write_bytes(bytes(shard.stat().st_size))
+    assert checkpoints.find_newest_intact(str(job)) == str(job / "model.ckpt-4")
+    assert checkpoints.find_newest_intact(str(tmp_path / "none")) is None
+    train = {**STAND_STILL, "warm_start": str(job / "model.ckpt-5")}
+    config = build_config(tmp_path / "warm", trained / "rows.csv", **{**OPTIONS, "train": train})
+    message = r"train.warm_start: the files of checkpoint \S+ are damaged \(the checksum of "
+    with pytest.raises(UserError, match=message):
+        make.run(config, make.schema())
