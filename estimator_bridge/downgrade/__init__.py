@@ -1,6 +1,7 @@
 """Rewrites SavedModels and graphs so that an older TensorFlow loads them.
 
 command.py       `python -m estimator_bridge downgrade`
+addresses.py     exports at gs://, with local copies
 files.py         reads and writes SavedModels, .meta files and graphs
 rewrite.py       rewrites a graph: its nodes and its functions
 replacements.py  operations that are replaced by others with the same result

@@ -1,20 +1,20 @@
 """python -m estimator_bridge downgrade: rewrites an export for an older TensorFlow."""
 
 import argparse
-import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
 from ..terminal import escape
-from . import files, operations, proof
+from . import addresses, files, operations, proof
 
 __all__ = ["main"]
 
 _USAGE = """python -m estimator_bridge downgrade EXPORT --to=VERSION [--output=DIR] [--with=PYTHON]
 
-EXPORT is a SavedModel's folder, or a file *.meta, *.pbtxt or *.pb (a graph)."""
+EXPORT is a SavedModel's folder, or a file *.meta, *.pbtxt or *.pb (a graph); also at gs://."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -36,13 +36,18 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _output(options: argparse.Namespace, export: files.Export, version: str) -> Path:
+def _output(
+    options: argparse.Namespace, export: files.Export, version: str, places: addresses.Places
+) -> Path:
     """Returns the path to write."""
     path = export.path
-    output = Path(options.output or path.with_name(f"{path.stem}-tf{version}{path.suffix}"))
-    if options.output is None and export.kind == "saved_model":
+    if options.output is not None:
+        output = places.find(options.output)
+    elif export.kind == "saved_model":
         output = path.resolve().with_name(f"{path.resolve().name}-tf{version}")
-    if output.exists():
+    else:
+        output = path.with_name(f"{path.stem}-tf{version}{path.suffix}")
+    if places.exists(output):
         raise BridgeError(f"{output} already exists; remove it, or choose another --output")
     if not output.resolve().parent.is_dir():
         raise BridgeError(f"--output={output}: there is no folder {output.resolve().parent}")
@@ -66,9 +71,23 @@ def main(argv: list[str]) -> int:
     options = _parse(argv)
     target = operations.find(options.to)
     set_verbosity("error")
-    export = files.read(options.export)
+    with tempfile.TemporaryDirectory() as folder:
+        places = addresses.Places(folder)
+        try:
+            for line in _downgrade(options, target, places):
+                print(escape(places.show(line)))
+        except BridgeError as error:
+            raise type(error)(places.show(str(error))) from error
+    return 0
+
+
+def _downgrade(
+    options: argparse.Namespace, target: operations.Operations, places: addresses.Places
+) -> list[str]:
+    """Rewrites the export and returns the lines of the report."""
+    export = files.read(str(places.fetch(options.export)))
     version = operations.minor(target.version)
-    output = _output(options, export, version)
+    output = _output(options, export, version, places)
     interpreter = proof.find_interpreter(options.python, version) if options.python else None
     requests = proof.make_requests(export) if interpreter else None
     changes = files.rewrite(export, target)
@@ -79,23 +98,26 @@ def main(argv: list[str]) -> int:
             findings.extend(proof.prove(export, path, interpreter, requests))
 
     files.write(export, output, prove)
-    _report(export, target, changes)
-    for line in findings:
-        print(f"  {escape(line)}")
+    places.store(output)
     if interpreter is None:
-        print(
-            f"  compared with the operations of TensorFlow {target.version}; add --with=PYTHON to "
+        findings = [
+            f"compared with the operations of TensorFlow {target.version}; add --with=PYTHON to "
             "load it there"
-        )
-    print(f"  written {escape(str(output))}")
-    return 0
+        ]
+    return [
+        *_report(export, target, changes),
+        *(f"  {line}" for line in findings),
+        f"  written {output}",
+    ]
 
 
-def _report(export: files.Export, target: operations.Operations, changes: Counter[str]) -> None:
+def _report(
+    export: files.Export, target: operations.Operations, changes: Counter[str]
+) -> list[str]:
     writer = export.written_by()
     origin = f" of TensorFlow {writer}" if writer else ""
-    print(f"{escape(str(export.path))}{escape(origin)} for {operations.minor(target.version)}")
-    for change, number in sorted(changes.items()):
-        print(f"  {number:5}  {escape(change)}")
-    if not changes:
-        print("  nothing had to be changed", file=sys.stdout)
+    return [
+        f"{export.path}{origin} for {operations.minor(target.version)}",
+        *(f"  {number:5}  {change}" for change, number in sorted(changes.items())),
+        *([] if changes else ["  nothing had to be changed"]),
+    ]

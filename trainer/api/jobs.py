@@ -108,7 +108,7 @@ def run_in_workspace(
                 else:
                     schema = schema or schema_lib.load_job_schema(config.data, storage.fetch_data)
                     _run_job(config, command, host, rooms, schema)
-        except UserError as error:
+        except (UserError, estimator_bridge.BridgeError) as error:
             raise type(error)(space.display_path(str(error))) from error.__cause__
         return space.folder
 

@@ -284,3 +284,33 @@ def test_rows_of_a_table_become_int32_where_there_is_no_other_kernel(tmp_path, m
     with tf.Graph().as_default(), v1.Session() as session:
         tf.import_graph_def(graph, name="")
         assert session.run("mean:0", {"rows:0": [1, 2]}).tolist() == [[4.0]]
+
+
+def test_an_export_at_an_address_is_rewritten_beside_it(export, tmp_path, capsys):
+    # In place of a bucket.
+    files_of = tf.io.gfile
+    for name in ("variables/variables.index", "variables/variables.data-00000-of-00001"):
+        files_of.makedirs("ram://a-bucket/job/export/17/variables")
+        files_of.copy(f"{export}/{name}", f"ram://a-bucket/job/export/17/{name}")
+    files_of.copy(f"{export}/saved_model.pb", "ram://a-bucket/job/export/17/saved_model.pb")
+    address = "ram://a-bucket/job/export/17"
+    refused = [
+        ("ram://a-bucket/job/none", "no such file or folder: ram://a-bucket/job/none"),
+        ("ram://a-bucket/job/export", "ram://a-bucket/job/export is not a SavedModel: it con"),
+    ]
+    assert main(["downgrade", address, "--to=1.15", f"--output={tmp_path}/local"]) == 0
+    capsys.readouterr()
+    for path, message in refused:
+        assert main(["downgrade", path, "--to=1.15"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
+    assert main(["downgrade", f"{address}/", "--to=1.15"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(address) and said.endswith(f"  written {address}-tf1.15\n")
+    written = f"{address}-tf1.15/saved_model.pb"
+    assert files_of.GFile(written, "rb").read() == (tmp_path / "local/saved_model.pb").read_bytes()
+    assert files_of.exists(f"{address}-tf1.15/variables/variables.index")
+    # The file system in memory lists 17-tf1.15 as a file of 17, so that 17 is not read again.
+    output = f"--output={address}-tf1.15"
+    assert main(["downgrade", str(export), "--to=1.15", output]) == 2
+    assert f"{address}-tf1.15 already exists; remove it" in capsys.readouterr().err

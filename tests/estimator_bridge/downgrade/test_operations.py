@@ -53,7 +53,7 @@ def test_a_patch_release_is_that_of_its_version():
         (["nowhere", "--to=1.15"], "no such file or folder: nowhere"),
         (["nowhere", "--to=1.12"], "no list of operations of TensorFlow 1.12; choose from 1.13,"),
         (["nowhere", "--to=new"], "no list of operations of TensorFlow new; choose from 1.13,"),
-        (["gs://bucket/export", "--to=1.15"], "copy it to a local folder first"),
+        (["gs://bucket", "--to=1.15"], "gs://bucket: name a file or folder in it"),
     ],
 )
 def test_wrong_arguments_give_one_line(args, message, tmp_path, monkeypatch, capsys):

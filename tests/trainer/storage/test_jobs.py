@@ -9,7 +9,10 @@ import time
 import pytest
 from repeated_flags import keep_last
 
+from estimator_bridge import BridgeError
 from estimator_bridge.downgrade import files, operations
+from trainer import task
+from trainer.api import jobs
 
 pytestmark = [pytest.mark.slow, pytest.mark.newest]
 JOB = "gs://a-bucket/jobs/first"
@@ -112,6 +115,15 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
     assert done.returncode == 0, done.stderr
     assert "nothing to train" in done.stderr
     assert all(cloud.generation("a-bucket", name) == before[name] for name in before)
+
+
+def test_a_refused_export_is_named_by_its_address(flags, monkeypatch, capsys):
+    def refuse(config, *more):
+        raise BridgeError(f"--exports_for=1.15: {config.job_dir}/export/final/1: no TopKV2")
+
+    monkeypatch.setattr(jobs, "_run_job", refuse)
+    assert task.main(flags) == 2
+    assert f"--exports_for=1.15: {JOB}/export/final/1: no TopKV2" in capsys.readouterr().err
 
 
 def test_a_stopped_job_stores_its_last_step(start_module, run_module, cloud, flags, tmp_path):
