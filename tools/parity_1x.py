@@ -43,13 +43,13 @@ def find_python():
     """Returns a Python 3.7, or None."""
     candidates = [os.environ.get("PYTHON37"), shutil.which("python3.7")]
     candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python")))
-    program = "import sys; sys.exit(sys.version_info[:2] != (3, 7))"
+    program = "import sys; print(*sys.version_info[:2])"
     for candidate in filter(None, candidates):
         # A shim of pyenv is there without the version, and says so.
         done = shutil.which(candidate) and subprocess.run(
             [candidate, "-c", program], capture_output=True
         )
-        if done and done.returncode == 0:
+        if done and done.stdout.split() == [b"3", b"7"]:
             return candidate
     return None
 
@@ -231,6 +231,9 @@ def main(arguments=None):
     )
     options = parser.parse_args(arguments)
     areas = options.areas or every
+    unknown = sorted({*areas} - {*every})
+    if unknown:
+        parser.error(f"no such area: {', '.join(unknown)}; choose from {', '.join(every)}")
     if options.environment or not options.stored:
         python = find_python()
         if python is None:

@@ -7,6 +7,7 @@ Saver restores from a temporary copy with the present names.
 
 import collections
 import functools
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,6 +154,20 @@ def _copy(reader: Any, names: Mapping[str, str], more: Mapping[str, Any], prefix
         session.run(save, dict(zip(inputs, values.values())))
 
 
+def _check_folder(save_path: Any) -> None:
+    """Raises what 1.15 does where a checkpoint's folder is missing.
+
+    Args:
+      save_path: prefix of a checkpoint that is not there, or None.
+
+    Raises:
+      NotFoundError: its folder is not there either.
+    """
+    folder = os.path.dirname(os.fsdecode(save_path or ""))
+    if folder and "://" not in folder and not os.path.isdir(folder):
+        raise tf.errors.NotFoundError(None, None, f"{folder}; No such file or directory")
+
+
 def install() -> None:
     """Makes every Saver restore checkpoints that an earlier version of this package wrote."""
     cls = saver_module.Saver
@@ -166,6 +181,7 @@ def install() -> None:
             return restore(self, sess, save_path)
         except (tf.errors.NotFoundError, ValueError):
             if save_path is None or not tf.train.checkpoint_exists(str(save_path)):
+                _check_folder(save_path)
                 raise
             reader = tf.train.load_checkpoint(str(save_path))
             wanted, shapes = _restored(sess.graph, self)

@@ -47,7 +47,8 @@ def assigned_in_init(value):
 def of_class(path, value, native):
     """Yields (path, signature) of a constructor and of the public methods and properties."""
     if not issubclass(value, BaseException):
-        yield path, read(value.__init__) if value.__new__ is object.__new__ else read(value.__new__)
+        # Keras' layers have a __new__ that takes anything.
+        yield path, read(value.__new__ if value.__init__ is object.__init__ else value.__init__)
     if not native:
         # 1.15 has them as properties.
         for name in assigned_in_init(value):

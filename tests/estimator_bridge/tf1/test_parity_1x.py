@@ -1,5 +1,6 @@
 """tf.contrib against what TensorFlow 1.15.5 computed, which `make parity-1x` stores."""
 
+import collections
 import copy
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ sys.path.insert(0, str(PARITY.parents[2] / "tools"))
 import compare  # noqa: E402
 import halves  # noqa: E402
 import parity_1x  # noqa: E402
+import signatures  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,28 @@ def test_signatures_are_compared_by_name_order_and_default(ours, difference):
     assert compare.compare_signatures(native, ours) == difference
 
 
+class MadeByAnything:
+    def __new__(cls, *args, **kwargs):
+        return super().__new__(cls)
+
+    def __init__(self, size, rate=0.5):
+        """As a layer of Keras."""
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("made", "arguments"),
+    [
+        (MadeByAnything, [["size", "", "<none>"], ["rate", "", "0.5"]]),
+        (collections.namedtuple("Pair", "first second"), [["first", "", "<none>"]] * 2),
+    ],
+)
+def test_the_arguments_of_a_class_are_those_of_its_constructor(made, arguments):
+    found = dict(signatures.of_class("made", made, native=False))["made"]
+    assert [one[1:] for one in found] == [one[1:] for one in arguments]
+    assert found[0] == arguments[0]
+
+
 # Takes the place of Python 3.7: writes a file for each area, and dies at one.
 NATIVE = """
 import json, os, sys
@@ -131,6 +155,19 @@ def test_a_run_goes_on_after_the_last_area_that_is_stored(tmp_path, monkeypatch,
     assert found != compare.fingerprint("more_programs", ["b"])
     names = {path.name for path in compare._files_of("more_programs")}
     assert names == {"more_programs.py", "programs.py", "jobs.py", "trained.py", "values.py"}
+
+
+@pytest.mark.quick
+def test_an_unknown_area_or_a_program_that_is_no_python_is_refused(monkeypatch, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        parity_1x.main(["crf", "no_area"])
+    assert "no such area: no_area; choose from bases, " in capsys.readouterr().err
+    monkeypatch.setenv("PYTHON37", "/bin/true")
+    for name in ("PATH", "HOME"):
+        monkeypatch.setenv(name, "/nowhere")
+    assert parity_1x.main(["crf"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("TensorFlow 1.x needs Python 3.7: install it, or name it with PYTHON37=")
 
 
 def test_stored_records_count_as_runs_of_1_15():

@@ -118,7 +118,8 @@ class Poisson(_Scalar):
         return x * self.log_rate - self.rate - tf.lgamma(1 + x)
 
     def _cdf(self, x):
-        return tf.math.igammac(1 + tf.floor(tf.cast(x, self.dtype)), self.rate)
+        # As in 1.15, between the integers too.
+        return tf.math.igammac(1 + tf.cast(x, self.dtype), self.rate)
 
     def _mean(self):
         return tf.identity(self.rate)

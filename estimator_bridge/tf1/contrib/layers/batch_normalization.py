@@ -164,13 +164,11 @@ def batch_norm(
         outputs, mean, variance = smart_cond.smart_cond(is_training, in_training, in_inference)
         if smart_cond.smart_constant_value(is_training) is not False:
             # If a tensor selects inference, the update assigns the average to itself.
+            is_fused = _suits_fused(inputs, batch_weights, fused)
+            update_mean = _update if is_fused else _update_as_model
             updates = [
-                moving_averages.assign_moving_average(
-                    moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
-                ),
-                moving_averages.assign_moving_average(
-                    moving_variance, variance, decay, zero_debias=False
-                ),
+                update_mean(moving_mean, mean, decay, zero_debias_moving_mean),
+                _update(moving_variance, variance, decay, False),
             ]
             if updates_collections is None:
                 with tf.control_dependencies(updates):
@@ -223,3 +221,22 @@ def _unbiased(variance, inputs, axis, batch_weights, fused):
     shape = tf.shape(inputs)
     count = tf.cast(tf.reduce_prod(shape) // shape[axis], variance.dtype)
     return variance * (count / tf.maximum(count - 1, 1))
+
+
+def _suits_fused(inputs, batch_weights, fused):
+    """Returns whether 1.x uses the fused operation, also for inputs of rank 2."""
+    return fused is not False and batch_weights is None and inputs.shape.ndims in (2, 4)
+
+
+def _update(average, value, decay, zero_debias):
+    return moving_averages.assign_moving_average(average, value, decay, zero_debias=zero_debias)
+
+
+def _update_as_model(average, value, decay, zero_debias):
+    """Updates an average; what the correction needs is among the model's variables."""
+    before = set(map(id, tf.global_variables()))
+    update = _update(average, value, decay, zero_debias)
+    for variable in tf.global_variables():
+        if id(variable) not in before:
+            tf.add_to_collection(tf.GraphKeys.MODEL_VARIABLES, variable)
+    return update

@@ -256,7 +256,7 @@ def adaptive_clipping_fn(
     Args:
       std_factor: number of standard deviations above the mean.
       decay: decay of the moving averages.
-      static_max_norm: upper bound of the maximum norm, or None.
+      static_max_norm: largest norm of the gradients, or None.
       global_step: scalar tensor; with it, the decay is smaller in early steps. Or None.
       report_summary: whether to write a summary of the maximum norm.
       epsilon: small number that avoids division by zero.
@@ -286,12 +286,12 @@ def adaptive_clipping_fn(
             mean, square = means
             deviation = tf.sqrt(tf.maximum(epsilon, square - tf.square(mean)))
             highest = tf.exp(mean + std_factor * deviation)
-            if static_max_norm is not None:
-                highest = tf.minimum(highest, static_max_norm)
             target = tf.exp(mean)
         if report_summary:
             tf.summary.scalar("global_norm/adaptive_max_gradient_norm", highest)
         scale = tf.where(norm < highest, tf.ones_like(norm), target / norm)
+        if static_max_norm is not None:
+            scale = tf.minimum(static_max_norm / norm, scale)
         scaled = [
             None if v is None else _map_values(lambda values: values * scale, v) for v in values
         ]

@@ -8,7 +8,7 @@ import math
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.learn.run_config import Environment, RunConfig
+from estimator_bridge.tf1.contrib.learn.run_config import Environment, RunConfig, count_tasks
 
 __all__ = ["default_schedule", "delay", "is_of_today", "join", "start_server"]
 
@@ -28,10 +28,9 @@ def is_of_today(config):
     Args:
       config: RunConfig.
     """
-    if config.task_type == "evaluator":
-        return True
-    jobs = config.cluster_spec.jobs if config.cluster_spec else ()
-    return bool(jobs) and ("chief" in jobs or not isinstance(config, RunConfig))
+    if isinstance(config, RunConfig):
+        return config.is_of_today
+    return config.task_type == "evaluator" or bool(config.cluster_spec)
 
 
 def default_schedule(config):
@@ -41,11 +40,12 @@ def default_schedule(config):
       config: RunConfig.
 
     Raises:
-      ValueError: the type of the task has none.
+      ValueError: the type of the task has none, or is unknown.
     """
-    jobs = config.cluster_spec.jobs if config.cluster_spec else ()
-    if len(jobs) < 2 or is_of_today(config):
+    if count_tasks(config.cluster_spec) < 2 or is_of_today(config):
         return "train_and_evaluate"
+    if not config.task_type:
+        raise ValueError("schedule: required where TF_CONFIG has a cluster, but no task in it")
     if config.task_type not in _SCHEDULES:
         raise ValueError(f"No default schedule for task type: {config.task_type}")
     return _SCHEDULES[config.task_type]

@@ -238,7 +238,7 @@ class FitMixin:
         return batches if iterate_batches else _examples(batches)
 
     def _check_fitted(self, checkpoint_path):
-        if checkpoint_path is None and self.latest_checkpoint() is None:
+        if not checkpoint_path and self.latest_checkpoint() is None:
             raise NotFittedError(f"there is no checkpoint in {self.model_dir}; train first")
 
     def partial_fit(self, x=None, y=None, input_fn=None, steps=1, batch_size=None, monitors=None):

@@ -200,12 +200,9 @@ class _Signature(tf.estimator.export.ExportOutput):
         make = tf.saved_model.signature_def_utils
         if len(inputs) == 1 and inputs[0].dtype == tf.string:
             if self._problem == ProblemType.LINEAR_REGRESSION:
-                scores = tensors.get(PredictionKey.SCORES)
-                only = next(iter(tensors.values())) if len(tensors) == 1 else None
-                if scores is not None or only is not None:
-                    return make.regression_signature_def(
-                        inputs[0], only if scores is None else scores
-                    )
+                if len(tensors) == 1:
+                    (only,) = tensors.values()
+                    return make.regression_signature_def(inputs[0], only)
             elif self._problem in (ProblemType.CLASSIFICATION, ProblemType.LOGISTIC_REGRESSION):
                 classes = tensors.get(PredictionKey.CLASSES)
                 classes = None if classes is None or classes.dtype != tf.string else classes

@@ -1,13 +1,10 @@
 """`tf.contrib.learn.RunConfig`."""
 
-import json
-import os
-
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_run_config as _current
 
-__all__ = ["Environment", "RunConfig", "TaskType"]
+__all__ = ["Environment", "RunConfig", "TaskType", "count_tasks"]
 
 TaskType = _current.TaskType
 
@@ -33,10 +30,11 @@ class Environment:
 class RunConfig(tf.estimator.RunConfig):
     """tf.estimator.RunConfig with the old arguments.
 
-    TF_CONFIG determines the position of the process in a cluster.
+    TF_CONFIG determines the position of the process in a cluster, as in 1.x unless the cluster has
+    a `chief`, which 1.x does not know.
 
     Args:
-      master: not supported; must be empty.
+      master: address of the session in training; None for that of TF_CONFIG.
       num_cores: int, threads of the session; 0 for all cores.
       log_device_placement: whether to log the devices of operations.
       gpu_memory_fraction: share of the GPU memory to use.
@@ -49,13 +47,13 @@ class RunConfig(tf.estimator.RunConfig):
       keep_checkpoint_every_n_hours: hours between checkpoints that are kept forever.
       log_step_count_steps: int, steps between lines of the log.
       protocol: protocol of the servers, or None.
-      evaluation_master: not supported; must be empty.
+      evaluation_master: address of the session in evaluations.
       model_dir: directory for checkpoints and summaries, or None.
       session_config: tf.ConfigProto in place of the arguments above, or None.
       session_creation_timeout_secs: seconds that a worker waits for the chief's session.
 
     Raises:
-      ValueError: a master is given.
+      ValueError: the cluster of TF_CONFIG does not have this task.
     """
 
     def __init__(
@@ -77,11 +75,6 @@ class RunConfig(tf.estimator.RunConfig):
         session_config=None,
         session_creation_timeout_secs=7200,
     ):
-        if master or evaluation_master:
-            raise ValueError(
-                "tf.contrib.learn.RunConfig: master and evaluation_master are not supported; "
-                "set TF_CONFIG instead"
-            )
         if session_config is None and (
             num_cores or log_device_placement or gpu_memory_fraction != 1
         ):
@@ -106,8 +99,34 @@ class RunConfig(tf.estimator.RunConfig):
             protocol=protocol,
             session_creation_timeout_secs=session_creation_timeout_secs,
         )
-        described = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        self._environment = described.get("environment", Environment.LOCAL)
+        if master is not None:
+            self._master = master
+        if evaluation_master:
+            self._evaluation_master = evaluation_master
+
+    def _init_distributed_setting_from_environment_var(self, tf_config):
+        self._environment = tf_config.get("environment", Environment.LOCAL)
+        jobs = tf_config.get("cluster", {})
+        self._is_of_today = TaskType.CHIEF in jobs
+        if self._is_of_today:
+            super()._init_distributed_setting_from_environment_var(tf_config)
+            return
+        self._service = None
+        self._cluster_spec = tf.train.ClusterSpec(jobs)
+        task = tf_config.get("task", {})
+        self._task_type, self._task_id = task.get("type"), int(task.get("index", 0))
+        self._master = _find_master(self._cluster_spec, self._task_type, self._task_id)
+        self._evaluation_master = ""
+        number = {job: self._cluster_spec.num_tasks(job) for job in self._cluster_spec.jobs}
+        self._num_ps_replicas = number.get(TaskType.PS, 0)
+        self._num_worker_replicas = sum(
+            number.get(job, 0) for job in (TaskType.WORKER, TaskType.MASTER)
+        )
+        in_cloud = self._environment == Environment.CLOUD
+        chief = TaskType.MASTER if in_cloud else TaskType.WORKER
+        self._is_chief = self._task_id == 0 and self._task_type in (None, chief)
+        # A number that 1.x does not have.
+        self._global_id_in_cluster = None if self._cluster_spec else 0
 
     @property
     def tf_config(self):
@@ -117,6 +136,11 @@ class RunConfig(tf.estimator.RunConfig):
     def get_task_id(self):
         """Returns the index of this process among those of its type."""
         return self.task_id
+
+    @property
+    def is_of_today(self):
+        """Whether the cluster is one of tf.estimator.train_and_evaluate."""
+        return self._is_of_today
 
     @property
     def environment(self):
@@ -136,3 +160,33 @@ class RunConfig(tf.estimator.RunConfig):
             # Its own text contains the address of the object.
             state["_cluster_spec"] = dict(sorted(self.cluster_spec.as_dict().items()))
         return ", ".join(f"{key}={value!r}" for key, value in sorted(state.items()))
+
+
+def _find_master(cluster_spec, task_type, task_id):
+    """Returns the address of a task; "" where 1.x does not use the cluster.
+
+    Args:
+      cluster_spec: tf.train.ClusterSpec.
+      task_type: name of its job, or None.
+      task_id: its number in the job.
+
+    Raises:
+      ValueError: the cluster does not have this task.
+    """
+    jobs = cluster_spec.as_dict()
+    if task_type is None or count_tasks(cluster_spec) < 2:
+        return ""
+    if task_type not in jobs:
+        raise ValueError(f"{task_type} is not a valid task_type in TF_CONFIG: {jobs}")
+    if not 0 <= task_id < len(jobs[task_type]):
+        raise ValueError(f"{task_id} is not a valid task_id of {task_type} in TF_CONFIG: {jobs}")
+    return f"grpc://{jobs[task_type][task_id]}"
+
+
+def count_tasks(cluster_spec):
+    """Returns the number of processes in a cluster.
+
+    Args:
+      cluster_spec: tf.train.ClusterSpec, or None.
+    """
+    return sum(map(cluster_spec.num_tasks, cluster_spec.jobs)) if cluster_spec else 0

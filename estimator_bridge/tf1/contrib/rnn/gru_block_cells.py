@@ -23,7 +23,7 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
 
     _NAMES = ("w_ru", "b_ru", "w_c", "b_c")
 
-    def __init__(self, num_units=None, cell_size=None, reuse=None, dtype=None, name="gru_cell"):
+    def __init__(self, num_units=None, cell_size=None, reuse=None, name="gru_cell", dtype=None):
         super().__init__(_reuse=reuse, dtype=dtype, name=name)
         if (num_units is None) == (cell_size is None):
             raise ValueError("GRUBlockCell: pass either num_units or cell_size")

@@ -44,6 +44,9 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
       initial_cell_state: initial state of the cell for `zero_state`, or None.
       name: name of the cell.
       attention_layer: layer (or list) in place of `attention_layer_size`.
+      attention_fn: function from (mechanism, output of the cell, state of the attention, layer or
+        None) to (attention, alignments, next state of the attention); None for `attend`.
+      dtype: type of the cell, or None.
 
     Raises:
       ValueError: both attention_layer_size and attention_layer are given.
@@ -60,8 +63,11 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         initial_cell_state=None,
         name=None,
         attention_layer=None,
+        attention_fn=None,
+        dtype=None,
     ):
-        super().__init__(name=name)
+        super().__init__(name=name, dtype=dtype)
+        self._attend = attention_fn or attend
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms = attention_mechanism if self._is_multi else (attention_mechanism,)
         if attention_layer_size is not None and attention_layer is not None:
@@ -167,10 +173,8 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         histories = state.alignment_history if self._is_multi else (state.alignment_history,)
         attentions, alignments, states, written = [], [], [], []
         for i, mechanism in enumerate(self._mechanisms):
-            alignment, after = mechanism(outputs, before[i])
-            context = tf.squeeze(tf.matmul(tf.expand_dims(alignment, 1), mechanism.values), [1])
-            if self._layers_of_attention is not None:
-                context = self._layers_of_attention[i](tf.concat([outputs, context], 1))
+            layer = self._layers_of_attention and self._layers_of_attention[i]
+            context, alignment, after = self._attend(mechanism, outputs, before[i], layer)
             attentions.append(context)
             alignments.append(alignment)
             states.append(after)
@@ -185,3 +189,19 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             alignment_history=self._one_or_all(written),
         )
         return (attention if self._output_attention else outputs), new
+
+
+def attend(mechanism, output, state, layer):
+    """Returns the attention, the alignments, and the next state of an attention.
+
+    Args:
+      mechanism: AttentionMechanism.
+      output: floating tensor [batch, size], the output of the cell.
+      state: state of the mechanism.
+      layer: layer of the attention, or None for the context itself.
+    """
+    alignments, state = mechanism(output, state)
+    context = tf.squeeze(tf.matmul(tf.expand_dims(alignments, 1), mechanism.values), [1])
+    if layer is not None:
+        context = layer(tf.concat([output, context], 1))
+    return context, alignments, state

@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge import contrib_operations
 from estimator_bridge.private_tf import nest
 from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
+from estimator_bridge.tf1.contrib.seq2seq.attending_cell import AttentionWrapperState
 
 __all__ = [
     "BeamSearchDecoder",
@@ -105,12 +106,13 @@ class BeamSearchDecoder(_decoder.Decoder):
       beam_width: int, number of beams per sequence.
       output_layer: layer with one unit per token; None if the cell's output has that size.
       length_penalty_weight: exponent of the penalty ((5 + length) / 6) ** weight; 0 disables it.
-      coverage_penalty_weight: not supplied; must be 0.
+      coverage_penalty_weight: weight of the sum of log(attention so far, at most 1) over the memory
+        in the scores of finished beams; 0 disables it.
       reorder_tensor_arrays: ignored; TensorArrays in the state keep the order of time.
 
     Raises:
-      NotImplementedError: a coverage penalty is requested.
-      ValueError: start_tokens is not a vector, or end_token is not a scalar.
+      ValueError: start_tokens is not a vector, end_token is not a scalar, or a coverage penalty is
+        requested of a cell without attention.
     """
 
     def __init__(
@@ -126,8 +128,6 @@ class BeamSearchDecoder(_decoder.Decoder):
         coverage_penalty_weight=0.0,
         reorder_tensor_arrays=True,
     ):
-        if coverage_penalty_weight:
-            raise NotImplementedError("coverage_penalty_weight: only 0 is supported")
         del reorder_tensor_arrays  # Recorded alignments keep the order of time.
         self._cell, self._output_layer = cell, output_layer
         self._embed = embedding
@@ -144,6 +144,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         self._static_batch = tf.compat.dimension_value(start_tokens.shape[0])
         self._beam_width = beam_width
         self._length_penalty_weight = length_penalty_weight
+        self._coverage_penalty_weight = coverage_penalty_weight
         self._initial_state = nest.map_structure(self._split, initial_state)
         self._start = tf.tile(tf.expand_dims(start_tokens, 1), [1, beam_width])
 
@@ -198,22 +199,26 @@ class BeamSearchDecoder(_decoder.Decoder):
         """
         dtype = nest.flatten(self._initial_state)[0].dtype
         rows = [self._batch_size, self._beam_width]
-        finished = tf.fill(rows, False)
         # All beams start equal. Only the first one gets a probability above 0; otherwise all beams
-        # would stay equal.
+        # would stay equal. The others count as finished, so that their length stays 0 until then.
+        first = tf.zeros([self._batch_size], tf.int32)
+        finished = tf.one_hot(
+            first, self._beam_width, on_value=False, off_value=True, dtype=tf.bool
+        )
         log_probs = tf.one_hot(
-            tf.zeros([self._batch_size], tf.int32),
+            first,
             self._beam_width,
             on_value=tf.constant(0.0, dtype),
             off_value=tf.constant(float("-inf"), dtype),
             dtype=dtype,
         )
+        attention = self._attention(self._initial_state)
         state = BeamSearchDecoderState(
             cell_state=self._initial_state,
             log_probs=log_probs,
             finished=finished,
             lengths=tf.zeros(rows, tf.int64),
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=() if attention is None else tf.zeros_like(attention),
         )
         return finished, self._embed(self._start), state
 
@@ -260,6 +265,13 @@ class BeamSearchDecoder(_decoder.Decoder):
         alive = tf.to_int64(tf.logical_not(state.finished))
         lengths = tf.expand_dims(state.lengths, 2) + tf.expand_dims(alive, 2) * grows
         scores = totals / self._penalty(lengths, totals.dtype)
+        attended = self._attention(cell_state)
+        if attended is not None:
+            attended = state.accumulated_attention_probs + attended * (1 - finished)
+            # What lies behind the end of the memory does not count.
+            seen = tf.where(tf.equal(attended, 0), tf.ones_like(attended), attended)
+            covered = tf.reduce_sum(tf.log(tf.minimum(seen, 1.0)), 2, keepdims=True)
+            scores += self._coverage_penalty_weight * covered * finished
 
         flat = tf.reshape(scores, [self._batch_size, self._beam_width * tokens])
         best, places = tf.nn.top_k(flat, k=self._beam_width)
@@ -283,9 +295,27 @@ class BeamSearchDecoder(_decoder.Decoder):
             log_probs=tf.batch_gather(flat_totals, places),
             finished=now_finished,
             lengths=lengths,
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=()
+            if attended is None
+            else tf.batch_gather(attended, parents),
         )
         return BeamSearchDecoderOutput(best, ids, parents), next_state
+
+    def _attention(self, cell_state):
+        """Returns alignments [batch, beams, memory]; None without a coverage penalty."""
+        if not self._coverage_penalty_weight:
+            return None
+        states = [cell_state]
+        if isinstance(cell_state, tuple) and not isinstance(cell_state, AttentionWrapperState):
+            states = cell_state
+        means = [
+            tf.reduce_mean(tf.stack(nest.flatten(one.alignments)), 0)
+            for one in states
+            if isinstance(one, AttentionWrapperState)
+        ]
+        if not means:
+            raise ValueError("coverage_penalty_weight must be 0 if no cell has attention")
+        return tf.reduce_mean(tf.stack(means), 0)
 
     def _penalty(self, lengths, dtype):
         if (

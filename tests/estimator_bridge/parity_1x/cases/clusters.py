@@ -171,6 +171,93 @@ def delayed(index, delay_secs=None, environment="cloud", **options):
     return {"found": np.array(str(found)), "serves": serves}
 
 
+CLUSTERS = {
+    "none": {},
+    "a master": {"master": 1},
+    "a worker": {"worker": 1},
+    "a server": {"ps": 1},
+    "master, server": {"master": 1, "ps": 1},
+    "master, worker": {"master": 1, "worker": 1},
+    "worker, server": {"worker": 1, "ps": 1},
+    "workers": {"worker": 2},
+    "workers, server": {"worker": 2, "ps": 1},
+    "masters, server": {"master": 2, "ps": 1},
+    "all": {"master": 1, "worker": 3, "ps": 2},
+}
+TASKS = [{}, {"index": 1}] + [
+    dict(type=job, index=index)
+    for job in ("master", "worker", "ps", "evaluator")
+    for index in (0, 1, "1", 5, -1)
+]
+PROPERTIES = (
+    *("task_type", "task_id", "is_chief", "master", "evaluation_master", "num_ps_replicas"),
+    *("num_worker_replicas", "environment"),
+)
+
+
+def chosen_schedule(config, schedule=None):
+    """Returns the method of an Experiment that is run, or the type of the error."""
+    calls = []
+    made = learn.Experiment(learn.Estimator(experiments.learn_fn, config=config), None, None)
+    for name in ("train", "train_and_evaluate", "run_std_server"):
+        setattr(made, name, functools.partial(calls.append, name))
+    try:
+        learn.learn_runner.run(lambda run_config, hparams: made, None, schedule, config)
+    except ValueError:
+        return "ValueError"
+    return calls[0]
+
+
+def positions(name, environment):
+    jobs = {
+        job: [f"127.0.0.1:{port}" for port in range(9000, 9000 + number)]
+        for job, number in CLUSTERS[name].items()
+    }
+    found = {}
+    for task in TASKS:
+        described = {"cluster": jobs, "task": task, "environment": environment}
+        os.environ["TF_CONFIG"] = json.dumps(described)
+        try:
+            config = learn.RunConfig(model_dir="nowhere")
+            found[str(task)] = " ".join(str(getattr(config, one)) for one in PROPERTIES)
+            if environment == "cloud":
+                found[str(task) + " runs"] = chosen_schedule(config)
+                found[str(task) + " is told"] = chosen_schedule(config, "train")
+        except ValueError:
+            found[str(task)] = "ValueError"
+        finally:
+            del os.environ["TF_CONFIG"]
+    return {key: np.array(one) for key, one in found.items()}
+
+
+for _name in CLUSTERS:
+    for _environment in ("cloud", "local"):
+        CASES[f"RunConfig, {_name}, {_environment}"] = functools.partial(
+            positions, _name, _environment
+        )
+CASES["RunConfig, addresses"] = lambda: {
+    name: np.array(getattr(learn.RunConfig("one", evaluation_master="two"), name))
+    for name in ("master", "evaluation_master")
+}
+
+
+@case("a server trains", "ps", {"master": 1, "worker": 1, "ps": 1})
+@case("a server trains, no master", "ps", {"worker": 1, "ps": 1})
+@case("a server trains, local", "ps", {"worker": 1, "ps": 1}, environment="local")
+@case("a worker trains, no master", "worker", {"worker": 1, "ps": 1})
+def trained(job, numbers, environment="cloud"):
+    described = cluster(**numbers)
+    config = configured(tempfile.mkdtemp(), described, job, environment=environment)
+    made = experiment(config, experiments.Diary(), tf.train.SessionRunHook())
+    found = []
+    made.estimator.fit = lambda **given: found.append("fits")
+    learn.learn_runner.run(lambda run_config, hparams: made, None, "train", config)
+    port = int(described[job][0].split(":")[1])
+    with socket.socket() as one:
+        serves = one.connect_ex(("127.0.0.1", port)) == 0
+    return {"found": np.array(str(found)), "serves": serves}
+
+
 @case("run_std_server without a cluster", "run_std_server")
 @case("no such schedule", "nothing")
 def refused(schedule):

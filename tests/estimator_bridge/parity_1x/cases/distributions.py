@@ -166,3 +166,7 @@ for _how in ("lower", "higher", "nearest", "linear"):
 CASES["softplus_inverse"] = lambda: tfd.softplus_inverse(
     values.given([1e-8, 1e-3, 0.5, 3.0, 20.0, 100.0])
 )
+for _method in ("cdf", "log_cdf", "survival_function"):
+    CASES[f"Poisson between integers: {_method}"] = functools.partial(
+        lambda method: getattr(tfd.Poisson(positive(3)), method)([0.5, -0.5, 1.75]), _method
+    )

@@ -279,3 +279,39 @@ def continuous_eval(schedule="continuous_eval", **options):
         return getattr(experiment, schedule)()
 
     return run(call, every=3, **options)
+
+
+def serving():
+    x = tf.placeholder(tf.float32, [None, 1], "x")
+    return learn.utils.input_fn_utils.InputFnOps({"x": x}, None, {"x": x})
+
+
+# A checkpoint that is not there: in a folder that is, in none, and no name at all.
+PLACES = {"no file": "model.ckpt-9", "no folder": "none/model.ckpt-9", "empty": ""}
+
+
+def without(kind, place, steps):
+    folder = tempfile.mkdtemp()
+    try:
+        path = PLACES[place] and os.path.join(folder, PLACES[place])
+        make, model_fn = (learn.Estimator, learn_fn) if "learn" in kind else (None, core_fn)
+        model = (make or tf.estimator.Estimator)(model_fn, folder)
+        if steps:
+            (model.fit if make else model.train)(input_fn=read, steps=steps)
+        if "evaluate" in kind:
+            found = model.evaluate(input_fn=read, steps=1, checkpoint_path=path)
+            return {name: np.asarray(one) for name, one in found.items()}
+        exported = model.export_savedmodel(
+            os.path.join(folder, "exports"), serving, checkpoint_path=path
+        )
+        return {"exported": os.path.isdir(exported)}
+    finally:
+        shutil.rmtree(folder)
+
+
+for _kind in ("evaluate", "evaluate, learn", "export, learn"):
+    for _place in PLACES:
+        for _steps in (0, 1):
+            CASES[f"{_kind}, checkpoint: {_place}, {_steps} steps"] = functools.partial(
+                without, _kind, _place, _steps
+            )

@@ -1,6 +1,7 @@
 """Cases of tf.contrib.layers: layers, columns and optimize_loss."""
 
 import functools
+import importlib
 
 import tensorflow as tf
 import values
@@ -34,6 +35,22 @@ LAYERS = {
     "batch_norm, not fused": lambda: layers.batch_norm(image(), fused=False, scale=True),
     "batch_norm, no updates": lambda: layers.batch_norm(rows(), updates_collections=None),
     "batch_norm, zero_debias": lambda: layers.batch_norm(rows(), zero_debias_moving_mean=True),
+    **{
+        f"batch_norm, zero_debias, {name}": functools.partial(
+            lambda make, **options: layers.batch_norm(
+                make(), zero_debias_moving_mean=True, **options
+            ),
+            *(make,),
+            **options,
+        )
+        for name, make, options in [
+            ("not fused", image, {"fused": False}),
+            ("not fused, rank 2", rows, {"fused": False}),
+            ("rank 3", lambda: rows(2, 3, 4), {}),
+            ("weighted", rows, {"batch_weights": values.np.ones(4, values.np.float32)}),
+            ("updated at once", image, {"updates_collections": None}),
+        ]
+    },
     "bias_add": lambda: layers.bias_add(rows(), activation_fn=tf.nn.relu),
     "bow_encoder": lambda: layers.bow_encoder(values.whole(3, 2, below=5), 5, 2),
     "conv1d": lambda: layers.conv1d(image(2, 6, 3), 4, 3),
@@ -125,6 +142,21 @@ CASES["optimize_loss, decay"] = lambda: optimized(
 CASES["optimize_loss, all summaries"] = lambda: optimized(summaries=layers.OPTIMIZER_SUMMARIES)
 CASES["optimize_loss, adaptive"] = lambda: optimized(
     clip_gradients=layers.adaptive_clipping_fn(report_summary=True)
+)
+
+
+def clipped_by_history(**options):
+    # 1.15 has it in this module only.
+    optimizers = importlib.import_module("tensorflow.contrib.layers.python.layers.optimizers")
+    return optimized(clip_gradients=optimizers.adaptive_clipping_fn(**options))
+
+
+CASES["adaptive_clipping_fn"] = lambda: clipped_by_history(report_summary=True)
+CASES["adaptive_clipping_fn, options"] = lambda: clipped_by_history(
+    std_factor=0.5, decay=0.5, static_max_norm=0.2, epsilon=0.1
+)
+CASES["adaptive_clipping_fn, step"] = lambda: clipped_by_history(
+    global_step=tf.train.get_or_create_global_step(), name="mine"
 )
 CASES["optimize_loss, negative rate"] = lambda: optimized(learning_rate=-1.0)
 

@@ -234,6 +234,73 @@ CASES["BeamSearchDecoder, length_penalty_weight"] = functools.partial(
 )
 
 
+def covered(kind, width=3, weight=0.4, **options):
+    """Searches with attention, whose coverage counts."""
+    tiled = seq2seq.tile_batch(tf.stop_gradient(memory()), width)
+    lengths = seq2seq.tile_batch(tf.constant(LENGTHS), width)
+    found = [seq2seq.LuongAttention(SIZE, tiled, lengths, name=name) for name in ("a", "b")]
+    made = {
+        "one": lambda: seq2seq.AttentionWrapper(cell(), found[0]),
+        "two mechanisms": lambda: seq2seq.AttentionWrapper(cell(), found),
+        "two cells": lambda: tf.nn.rnn_cell.MultiRNNCell(
+            [seq2seq.AttentionWrapper(cell(), one) for one in found] + [cell()]
+        ),
+        "none": cell,
+    }[kind]()
+    decoder = seq2seq.BeamSearchDecoder(
+        *(made, tf.stop_gradient(embedding()), tf.constant([0, 2, 3]), 1),
+        made.zero_state(ROWS * width, tf.float32),
+        width,
+        output_layer=tf.layers.Dense(WORDS, use_bias=False),
+        coverage_penalty_weight=weight,
+        **options,
+    )
+    outputs, state, lengths = seq2seq.dynamic_decode(decoder, maximum_iterations=5)
+    return {
+        "ids": outputs.predicted_ids,
+        "scores": outputs.beam_search_decoder_output.scores,
+        "log_probs": state.log_probs,
+        "accumulated": state.accumulated_attention_probs,
+        "lengths": lengths,
+    }
+
+
+for _kind in ("one", "two mechanisms", "two cells", "none"):
+    CASES[f"BeamSearchDecoder, coverage_penalty_weight: {_kind}"] = functools.partial(
+        covered, _kind
+    )
+CASES["BeamSearchDecoder, both penalties"] = functools.partial(
+    covered, "one", weight=2.0, length_penalty_weight=0.8
+)
+
+
+def half(mechanism, output, state, layer):
+    alignments, state = mechanism(output, state)
+    context = tf.reduce_sum(tf.expand_dims(alignments, 2) * mechanism.values, 1) / 2
+    return (context if layer is None else layer(context)), alignments, state
+
+
+def changed(keys, values_):
+    return keys * 2.0, values_ + 1.0
+
+
+def wrapped_in(mechanism_options, **options):
+    made = seq2seq.AttentionWrapper(
+        cell(), mechanism("LuongAttention", LENGTHS, **mechanism_options), **options
+    )
+    outputs, state = tf.nn.dynamic_rnn(made, inputs(), dtype=tf.float32)
+    return {"outputs": outputs, "attention": state.attention}
+
+
+CASES["AttentionWrapper, attention_fn"] = lambda: wrapped_in({}, attention_fn=half)
+CASES["AttentionWrapper, attention_fn with a layer"] = lambda: wrapped_in(
+    {}, attention_fn=half, attention_layer_size=3, dtype=tf.float32
+)
+CASES["AttentionWrapper, custom_key_value_fn"] = lambda: wrapped_in(
+    {"custom_key_value_fn": changed}
+)
+
+
 def loss(steps=STEPS, **options):
     weights = tf.sequence_mask(tf.constant(LENGTHS), steps, tf.float32)
     targets = values.whole(ROWS, STEPS, below=WORDS, seed=6, dtype=np.int32)
