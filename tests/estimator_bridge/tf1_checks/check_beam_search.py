@@ -115,6 +115,6 @@ def test_gather_tree_follows_parents_and_pads_with_end_token(run):
     assert got.tolist() == [[[2, 2, 2]], [[6, 5, 6]], [[7, 8, 9]]]
 
 
-def test_coverage_penalty_raises():
-    with pytest.raises(NotImplementedError, match="coverage_penalty_weight"):
+def test_a_coverage_penalty_needs_attention():
+    with pytest.raises(ValueError, match="coverage_penalty_weight"):
         search([np.zeros([TOKENS, TOKENS])], 2, 1, coverage_penalty_weight=0.1)
