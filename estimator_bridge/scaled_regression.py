@@ -4,7 +4,12 @@ from typing import Any
 
 
 def scaled_regression_head(
-    mean: float, std: float, *, normalized_loss: bool = False, **options: Any
+    mean: float,
+    std: float,
+    *,
+    normalized_loss: bool = False,
+    second_derivative: bool = False,
+    **options: Any,
 ) -> Any:
     """Returns an estimator.RegressionHead for logits in units of (label - mean) / std.
 
@@ -15,6 +20,8 @@ def scaled_regression_head(
       mean: mean of the labels.
       std: standard deviation of the labels, above 0.
       normalized_loss: whether the loss is in normalised units too.
+      second_derivative: whether the second derivative is that of the loss in normalised units too,
+        as boosted trees need it; their gradients then differ by rounding.
       **options: other arguments of estimator.RegressionHead: weight_column, label_dimension,
         loss_reduction, name.
 
@@ -35,10 +42,16 @@ def scaled_regression_head(
             # Without the logits, which nobody needs in normalised units.
             return {"predictions": predictions["predictions"]}
 
+    @tf.custom_gradient
+    def show(normalized: Any, shown: Any) -> Any:
+        return shown, lambda upstream: (upstream, tf.zeros_like(upstream))
+
     def loss_fn(labels: Any, logits: Any) -> Any:
+        normalized = tf.math.squared_difference(logits, (labels - mean) / std)
         if normalized_loss:
-            return tf.math.squared_difference(logits, (labels - mean) / std)
-        return tf.math.squared_difference(scale(logits), labels)
+            return normalized
+        shown = tf.math.squared_difference(scale(logits), labels)
+        return show(normalized, shown) if second_derivative else shown
 
     return _ScaledRegressionHead(
         loss_fn=loss_fn,

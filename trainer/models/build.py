@@ -91,10 +91,11 @@ def _build_included(
     model, train, receiver = config.model, config.train, config.export.receiver
     columns = build_feature_columns(schema, statistics)
     _check_options(model, train, schema, columns)
-    head = build_head(schema, train.loss_reduction)
+    for_trees = model.type == "boosted_trees"
+    head = build_head(schema, train.loss_reduction, for_trees=for_trees)
     if not run_config.num_ps_replicas:
         _check_memory(model.type, columns, head.logits_dimension)
-    if model.type == "boosted_trees":
+    if for_trees:
         built = build_trees(config, schema, statistics, head, run_config)
     elif model.type == "image":
         with _seed_python(run_config.tf_random_seed):

@@ -7,25 +7,26 @@ from estimator_bridge.scaled_regression import scaled_regression_head
 from trainer.schema import Label, Schema
 
 
-def build_head(schema: Schema, loss_reduction: str) -> Any:
+def build_head(schema: Schema, loss_reduction: str, *, for_trees: bool = False) -> Any:
     """Builds the head of the schema's labels.
 
     Args:
         schema: labels and weight.
         loss_reduction: mean (over the rows of a batch) or sum.
+        for_trees: whether the second derivative of the loss is needed.
 
     Returns:
         An estimator.Head. Its labels are the result of prepare_labels. Its logits_dimension is the
         number of outputs that a model needs. With several labels it is a MultiHead; each of its
         heads has the name of its column.
     """
-    heads = [_build_head(label, schema, loss_reduction) for label in schema.labels]
+    heads = [_build_head(label, schema, loss_reduction, for_trees) for label in schema.labels]
     if not schema.more_labels:
         return heads[0]
     return estimator.MultiHead(heads, [label.importance for label in schema.labels])
 
 
-def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
+def _build_head(label: Label, schema: Schema, loss_reduction: str, for_trees: bool) -> Any:
     kinds = tf.keras.losses.Reduction
     options = {
         "weight_column": _weight_name(label, schema),
@@ -38,7 +39,8 @@ def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
     if label.loss == "poisson":
         return estimator.PoissonRegressionHead(**options)
     if label.normalize is not None:
-        return scaled_regression_head(label.normalize.mean, label.normalize.std, **options)
+        mean, std = label.normalize.mean, label.normalize.std
+        return scaled_regression_head(mean, std, second_derivative=for_trees, **options)
     if label.task == "regression":
         return estimator.RegressionHead(**options)
     if label.vocabulary is not None:

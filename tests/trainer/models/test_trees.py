@@ -5,6 +5,7 @@ import pytest
 
 from trainer.config import load_config
 from trainer.errors import UserError
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.prediction import predictor as predict
 from trainer.schema import Schema
 
@@ -51,6 +52,23 @@ def _configure(make, folder, **more):
     return make.config(folder / "job", make.csv(folder / "a.csv", _rows(600)), **options)
 
 
+def test_a_number_of_any_size_is_learned(make, tmp_path):
+    """The labels are normalised; gradients and second derivatives have the same unit."""
+    label = {"column": "y", "normalize": {"mean": 5000, "std": 800}}
+    columns = {"x": {"type": "float"}, "y": {"type": "float"}}
+    rows = [{"x": n / 300, "y": 5000 + 800 * (n > 300) + n % 7} for n in range(600)]
+    config = make.config(
+        tmp_path / "job",
+        make.csv(tmp_path / "a.csv", rows),
+        model=MODEL,
+        train={"batch_size": 300, "learning_rate": 0.5},
+        export={"exporters": []},
+    )
+    make.run(config, Schema.model_validate({"columns": columns, "label": label}))
+    # The labels are 800 apart, and within each half 2 from their mean.
+    assert MetricsLog(str(tmp_path / "job")).read("eval")[-1]["rmse"] < 100
+
+
 @pytest.fixture(scope="module")
 def learned(make, tmp_path_factory):
     """Returns (folder, schema, result) of a finished job."""
@@ -61,8 +79,6 @@ def learned(make, tmp_path_factory):
 
 
 def test_grows_all_trees_and_learns_from_each_kind_of_column(learned):
-    from trainer.job_dir.metrics_log import MetricsLog
-
     folder, _, result = learned
     # 8 trees of 3 layers, each by two batches.
     assert result.end_step == 48
