@@ -99,6 +99,18 @@ def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
 
 
+def test_a_chief_grows_trees_by_the_statistics_of_all_workers(start_module, shop, tmp_path):
+    flags = ["--model=boosted_trees", "--n_trees=8", "--max_depth=3", "--batches_per_layer=4"]
+    finished = _run(start_module, shop, tmp_path / "job", ["chief", "worker", "ps"], *flags)
+    assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
+    summary = finished["chief-0"][1]
+    steps = re.search(r"trained by +chief-0 ([\d,]+), worker-0 ([\d,]+)", summary).groups()
+    chief, worker = (int(one.replace(",", "")) for one in steps)
+    # Each of 24 layers needs a step of the chief and four batches. While the chief evaluates, the
+    # worker goes on.
+    assert chief >= 24 and worker > 24 and chief + worker >= 4 * 24
+
+
 def test_workers_in_step_train_like_one_process(make, start_module, run_module, shop, tmp_path):
     # Each process reads a file of its own; one process reads the same rows, batch by batch.
     rows = [make.rows(200, seed=seed) for seed in (1, 2)]

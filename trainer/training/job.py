@@ -30,6 +30,8 @@ from trainer.schema import Schema, Statistics, resolve_defaults
 
 # Evaluations of such a short job, and how many of them without an improvement end it.
 EVALUATIONS, PATIENCE = 20, 10
+# Trees that several processes grow end after at most so many times the steps of one process.
+SPARE_STEPS = 1000
 
 
 class Job(NamedTuple):
@@ -200,7 +202,16 @@ def prepare_inputs(
     batches = count_batches(config.cluster, cluster)
     max_steps = _count_steps(config, train_scan.statistics.num_rows, batches, console)
     rows = train_scan.statistics.num_rows / batches
-    config = _complete_schedule(config, max_steps, rows, console)
+    if config.has_planned_trees and cluster.num_trainers > 1:
+        max_steps *= SPARE_STEPS
+        train = config.train.model_copy(update={"max_steps": max_steps})
+        config = config.model_copy(update={"train": train})
+        console.log(
+            "length: the last tree ends the job, after more steps than these: the processes do not "
+            "wait for each other"
+        )
+    else:
+        config = _complete_schedule(config, max_steps, rows, console)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
         console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
