@@ -267,7 +267,7 @@ def step(forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarr
       nodes: int32 [n], where they are.
     """
     # Taking by one index is twice as fast as by two.
-    place = forest.feature.take(nodes) * np.intp(features.shape[1]) + rows
+    place = forest.feature.take(nodes).astype(np.intp) * features.shape[1] + rows
     bucket = features.reshape(-1).take(place)
     threshold = forest.threshold.take(nodes)
     goes_left = bucket <= threshold

@@ -209,3 +209,14 @@ def test_a_metric_is_that_of_1_15(name):
         session.run(update)
         found = np.ravel(session.run(value))
     np.testing.assert_allclose(found[:: max(1, found.size // 6)], METRICS[name], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "build", [random_forest.TensorForestEstimator, random_forest.CoreTensorForestEstimator]
+)
+def test_a_cluster_is_refused(build, monkeypatch):
+    cluster = {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"], "ps": ["127.0.0.1:3"]}
+    task = {"type": "worker", "index": 0}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": task}))
+    with pytest.raises(ValueError, match="one process grows the forest.* without TF_CONFIG"):
+        build(params())

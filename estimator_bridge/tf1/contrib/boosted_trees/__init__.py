@@ -24,4 +24,4 @@ __all__ = [
     "proto",
 ]
 
-__getattr__, _advice_for = _unsupported_names(globals(), {})
+__getattr__, _advice_for = _unsupported_names(globals(), estimator_batch.INSTEAD)

@@ -30,6 +30,14 @@ get_combined_model_fn = _model.get_combined_model_fn
 get_model_fn = _model.get_model_fn
 
 
+def _check_one_process(config):
+    if config.num_worker_replicas > 1 or config.num_ps_replicas > 0:
+        raise ValueError(
+            "tf.contrib.tensor_forest: one process grows the forest, on all its processors, not a "
+            "cluster; start it alone, without TF_CONFIG"
+        )
+
+
 class TensorForestEstimator(Estimator):
     """A random forest as an Estimator of `tf.contrib.learn`.
 
@@ -93,6 +101,7 @@ class TensorForestEstimator(Estimator):
             include_all_in_serving=include_all_in_serving,
         )
         super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
+        _check_one_process(self.config)
 
 
 class MultiForestMultiHeadEstimator(Estimator):
@@ -152,6 +161,7 @@ class MultiForestMultiHeadEstimator(Estimator):
         super().__init__(
             get_combined_model_fn(model_fns), model_dir, config, None, feature_engineering_fn
         )
+        _check_one_process(self.config)
 
 
 class CoreTensorForestEstimator(tf.estimator.Estimator):
@@ -224,3 +234,4 @@ class CoreTensorForestEstimator(tf.estimator.Estimator):
             return built(features, labels, mode)
 
         super().__init__(model_fn, model_dir=model_dir, config=config)
+        _check_one_process(self.config)

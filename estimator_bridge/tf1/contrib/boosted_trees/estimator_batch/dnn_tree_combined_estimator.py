@@ -10,11 +10,15 @@ from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.estimator import
     build_class_head,
     check_classes,
 )
+from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.instead import INSTEAD
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import TreeArguments
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
 from estimator_bridge.tf1.contrib.learn.heads import regression_head
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = ["DNNBoostedTreeCombinedClassifier", "DNNBoostedTreeCombinedRegressor"]
+
+__getattr__, _advice_for = _unsupported_names(globals(), INSTEAD)
 
 _NUM_QUANTILES = 100
 

@@ -1,12 +1,14 @@
 """Gradient boosted trees: Classifier, Regressor, Estimator and Ranker."""
 
 from estimator_bridge.boosted_trees.heads import compute_log_loss
+from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.instead import INSTEAD
 from estimator_bridge.tf1.contrib.boosted_trees.estimator_batch.model_fns import (
     TreeArguments,
     make_model_fn,
 )
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator
 from estimator_bridge.tf1.contrib.learn.heads import multi_class_head, regression_head
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = [
     "GradientBoostedDecisionTreeClassifier",
@@ -16,6 +18,8 @@ __all__ = [
     "build_class_head",
     "check_classes",
 ]
+
+__getattr__, _advice_for = _unsupported_names(globals(), INSTEAD)
 
 
 def _pick(given):
