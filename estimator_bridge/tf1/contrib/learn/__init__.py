@@ -24,6 +24,7 @@ from estimator_bridge.tf1.contrib.learn import heads as _heads
 from estimator_bridge.tf1.contrib.learn import kmeans as _kmeans
 from estimator_bridge.tf1.contrib.learn import logistic_regressor as _logistic
 from estimator_bridge.tf1.contrib.learn import skcompat as _skcompat
+from estimator_bridge.tf1.contrib.learn import state_saving_rnn_estimator as _state_saving_rnn
 from estimator_bridge.tf1.contrib.learn import svm as _svm
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
@@ -41,7 +42,6 @@ __all__ = [
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "StateSavingRnnEstimator": "use tf.contrib.learn.DynamicRnnEstimator on whole sequences",
         "ops": "use the functions of tf",
     },
 )
@@ -69,6 +69,7 @@ DebugClassifier = debug.DebugClassifier
 DebugRegressor = debug.DebugRegressor
 KMeansClustering = _kmeans.KMeansClustering
 LogisticRegressor = _logistic.LogisticRegressor
+StateSavingRnnEstimator = _state_saving_rnn.StateSavingRnnEstimator
 SVM = _svm.SVM
 infer_real_valued_columns_from_input = _canned.infer_real_valued_columns_from_input
 infer_real_valued_columns_from_input_fn = _canned.infer_real_valued_columns_from_input_fn

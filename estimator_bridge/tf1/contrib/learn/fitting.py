@@ -69,10 +69,10 @@ def arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
 
 
 def _until_constant(batches, constant):
-    """Yields the batches of predictions; of a constant input, the first one."""
+    """Yields the batches of predictions; of a graph without a queue and a Dataset, the first."""
     for batch in batches:
         yield batch
-        if constant[-1]:
+        if constant and not constant[-1].get_collection(tf.GraphKeys.QUEUE_RUNNERS):
             batches.close()
             return
 
@@ -228,8 +228,8 @@ class FitMixin:
 
         def watched():
             result = input_fn()
-            queues = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
-            constant.append(not queues and not isinstance(result, tf.data.Dataset))
+            if not isinstance(result, tf.data.Dataset):
+                constant.append(tf.get_default_graph())  # The model may add a queue.
             return result
 
         batches = _until_constant(super().predict(watched, **kwargs), constant)

@@ -8,13 +8,13 @@ from estimator_bridge.tf1.contrib.training import evaluation as _evaluation
 from estimator_bridge.tf1.contrib.training import hparam as _hparam
 from estimator_bridge.tf1.contrib.training import loop as _loop
 from estimator_bridge.tf1.contrib.training import placement as _placement
+from estimator_bridge.tf1.contrib.training import state_saver as _state_saver
 
 _DATASETS = "use tf.data (rejection_resample, sample_from_datasets)"
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "batch_sequences_with_states": "use tf.nn.dynamic_rnn on whole sequences",
         "python_input": "use tf.data.Dataset.from_generator",
         "rejection_sample": _DATASETS,
         "resample_at_rate": _DATASETS,
@@ -32,6 +32,10 @@ bucket_by_sequence_length = _bucketing.bucket_by_sequence_length
 GreedyLoadBalancingStrategy = _placement.GreedyLoadBalancingStrategy
 RandomStrategy = _placement.RandomStrategy
 byte_size_load_fn = _placement.byte_size_load_fn
+
+NextQueuedSequenceBatch = _state_saver.NextQueuedSequenceBatch
+SequenceQueueingStateSaver = _state_saver.SequenceQueueingStateSaver
+batch_sequences_with_states = _state_saver.batch_sequences_with_states
 
 StopAfterNEvalsHook = _evaluation.StopAfterNEvalsHook
 SummaryAtEndHook = _evaluation.SummaryAtEndHook

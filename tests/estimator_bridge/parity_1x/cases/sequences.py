@@ -2,7 +2,11 @@
 
 import tensorflow as tf
 import values
-from tensorflow.contrib.learn.python.learn.estimators import dynamic_rnn_estimator, rnn_common
+from tensorflow.contrib.learn.python.learn.estimators import (
+    dynamic_rnn_estimator,
+    rnn_common,
+    state_saving_rnn_estimator,
+)
 
 from cases import ready_made
 
@@ -150,5 +154,111 @@ CASES.update(
         "another kind of prediction": wrong(prediction_type=7),
         "no classes": wrong(num_classes=None),
         "one class": wrong(num_classes=1),
+    }
+)
+
+
+def one_sequence(labels):
+    """Returns an input_fn of one sequence of five steps, which two segments of three have."""
+
+    def input_fn():
+        places, words = [[0, 0], [1, 0], [1, 1], [3, 0]], list("abcd")
+        found = {
+            "x": values.real(5, 2, seed=1),
+            "s": tf.SparseTensor(places, words, [5, 2]),
+            "c": values.real(1, seed=2),
+        }
+        return found, labels()
+
+    return input_fn
+
+
+def in_segments(folder, kind, columns, **options):
+    # As many sequences are kept as a batch has, so their order is fixed.
+    given = {"num_unroll": 3, "batch_size": 2, "queue_capacity": 2, "num_threads": 1, "seed": 3}
+    return state_saving_rnn_estimator.StateSavingRnnEstimator(
+        problem_type=kind,
+        sequence_feature_columns=columns,
+        model_dir=folder,
+        config=ready_made.config(folder),
+        **dict(given, **options),
+    )
+
+
+@case
+def numbers_in_segments(folder):
+    model = in_segments(
+        *(folder, Kinds.LINEAR_REGRESSION, [x(), layers.one_hot_column(s())]),
+        num_units=[3],
+        optimizer_type="Momentum",
+        momentum=0.5,
+        learning_rate=0.05,
+    )
+    return ready_made.FitJob(model, one_sequence(lambda: values.real(5, seed=6)))
+
+
+@case
+def classes_in_segments(folder):
+    model = in_segments(
+        *(folder, Kinds.CLASSIFICATION, [x(), table()]),
+        context_feature_columns=[layers.real_valued_column("c")],
+        num_classes=3,
+        num_units=4,
+        cell_type="lstm",
+        predict_probabilities=True,
+        optimizer_type="Adam",
+        learning_rate=0.01,
+    )
+    labels = lambda: values.whole(5, below=3, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, one_sequence(labels))
+
+
+@case
+def two_classes_in_segments_of_layers(folder):
+    model = in_segments(
+        *(folder, Kinds.CLASSIFICATION, [x()]),
+        num_classes=2,
+        num_units=[3, 3],
+        cell_type="gru",
+        gradient_clipping_norm=0.1,
+    )
+    labels = lambda: values.whole(5, below=2, seed=6)  # noqa: E731
+    return ready_made.FitJob(model, one_sequence(labels))
+
+
+def wrong_segments(**options):
+    given = {"kind": Kinds.CLASSIFICATION, "columns": [x()], "num_classes": 3, "num_units": 3}
+    return lambda folder: in_segments(folder, **dict(given, **options))
+
+
+def fails(name, **options):
+    """Adds a program that fails when it trains."""
+
+    def build(folder):
+        labels = lambda: values.real(5, seed=6)  # noqa: E731
+        model = in_segments(folder, Kinds.LINEAR_REGRESSION, **dict({"num_units": 3}, **options))
+        return ready_made.FitJob(model, one_sequence(labels))
+
+    CASES[name] = build
+
+
+fails("segments of a missing feature", columns=[layers.real_valued_column("q")])
+fails(
+    "segments of a missing context",
+    columns=[x()],
+    context_feature_columns=[layers.real_valued_column("q")],
+)
+fails("segments with a context of two numbers", columns=[x()], context_feature_columns=[x()])
+fails("segments of buckets", columns=[layers.bucketized_column(x(), [0.0])])
+fails("segments with too small a queue", columns=[x()], queue_capacity=1)
+CASES.update(
+    {
+        "segments of a third kind": wrong_segments(kind=Kinds.LOGISTIC_REGRESSION),
+        "segments without classes": wrong_segments(num_classes=None),
+        "segments of one class": wrong_segments(num_classes=1),
+        "segments of no step": wrong_segments(num_unroll=0),
+        "probabilities of numbers": wrong_segments(
+            kind=Kinds.LINEAR_REGRESSION, predict_probabilities=True
+        ),
     }
 )

@@ -350,3 +350,103 @@ for _name, _options in {
             **dict({"batch_size": 2, "bucket_boundaries": [2, 4], "dynamic_pad": True}, **options),
         )
     )
+
+
+def saved_states(steps=3, save=None, count=5, **options):
+    """Returns what batches of sequences of 2, 4 and 6 steps have, of which segments have three.
+
+    As many sequences are kept as a batch has, so their order is fixed. More steps than there are
+    whole batches would meet a race between the last one and the end of the input.
+    """
+    number = tf.train.range_input_producer(count, 1, shuffle=False, capacity=1).dequeue()
+    rows = tf.fill(tf.stack([2 * (number % 3 + 1), 1]), tf.to_float(number))
+    given = {
+        "input_key": tf.as_string(number),
+        "input_sequences": {"x": rows},
+        "input_context": {"c": tf.to_float(number)},
+        "input_length": None,
+        "initial_states": {"a": tf.zeros([1]), "b": np.ones(2, np.float32)},
+        "num_unroll": 3,
+        "batch_size": 2,
+        "num_threads": 1,
+        "capacity": 2,
+    }
+    batch = training.batch_sequences_with_states(**dict(given, **options))
+    names = ["batch_size", "insertion_index", "key", "length", "next_key", "sequence"]
+    names += ["sequence_count", "total_length", "context", "sequences"]
+    found = {name: getattr(batch, name) for name in names}
+    found["states"] = {name: batch.state(name) for name in "ab"}
+    total = tf.reduce_sum(batch.sequences["x"], [1, 2]) if "x" in batch.sequences else 1.0
+    changed = {
+        name: tf.transpose(tf.transpose(one) + total) for name, one in found["states"].items()
+    }
+    changed.update(save or {})
+    saved = [batch.save_state(name, changed[name]) for name in sorted(changed)]
+    dense = [one for one in tf.nest.flatten(found) if isinstance(one, tf.Tensor)]
+    shapes = [str(one.shape) for one in dense]
+    summaries = [one.op.name for one in tf.get_collection(tf.GraphKeys.SUMMARIES)]
+    runners = [one.name for one in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)]
+    # With one thread, an operation that waits would stop all others.
+    config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=4)
+    with tf.Session(config=config) as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        # The threads end with the session; a coordinator would wait for them in vain.
+        tf.train.start_queue_runners(session)
+        batches = []
+        for _ in range(steps):
+            options = tf.RunOptions(timeout_in_ms=60000)
+            batches.append(session.run([found, saved], options=options)[0])
+    tf.get_default_graph().clear_collection(tf.GraphKeys.SUMMARIES)
+    return {"batches": batches, "shapes": shapes, "summaries": summaries, "runners": runners}
+
+
+def sparse_steps():
+    places, words = [[0, 0], [1, 0], [1, 1], [3, 0]], list("abcd")
+    return tf.SparseTensor(places, words, [5, 2])
+
+
+for _name, _options in {
+    "": {},
+    ", unique keys": {"make_keys_unique": True, "make_keys_unique_seed": 5},
+    ", whole batches": {"allow_small_batch": False},
+    ", named": {"name": "mine"},
+    ", length": {"input_length": 1},
+    ", batch size of a tensor": {"batch_size": tf.int32.as_numpy_dtype(2)},
+    ", no step": {"num_unroll": 0},
+    ", half a step": {"num_unroll": 2.5},
+    ", negative steps": {"num_unroll": -1},
+    ", list of sequences": {"input_sequences": [1]},
+    ", list of context": {"input_context": [1]},
+    ", list of states": {"initial_states": [1]},
+    ", no sequences": {"input_sequences": {}},
+    ", no states": {"initial_states": {}},
+    ", key of an integer": {"input_key": 3},
+    ", keys": {"input_key": ["a"]},
+    ", no threads": {"num_threads": 0},
+    ", small capacity": {"capacity": 1},
+    ", colon in a state": {"initial_states": {"a:": np.zeros(1, np.float32)}},
+    ", colon in a sequence": {"input_sequences": {"a:": np.zeros([3, 1], np.float32)}},
+    ", colon in a context": {"input_context": {"a:": np.zeros(1, np.float32)}},
+    ", number of a sequence": {"input_sequences": {4: np.zeros([3, 1], np.float32)}},
+    ", number of a context": {"input_context": {4: np.zeros(1, np.float32)}},
+    ", length of a real number": {"input_length": 3.0},
+    ", no length": {"pad": False},
+    ", unknown state": {"save": {"q": 1.0}},
+}.items():
+    CASES["batch_sequences_with_states" + _name] = functools.partial(saved_states, **_options)
+CASES["batch_sequences_with_states, sparse"] = lambda: saved_states(
+    input_sequences={"s": sparse_steps(), "t": tf.constant(list("vwxyz"))},
+    input_context={"r": tf.SparseTensor([[1], [3]], [2, 7], [5]), "c": tf.zeros([2])},
+)
+CASES["batch_sequences_with_states, sparse alone"] = lambda: saved_states(
+    input_sequences={"s": sparse_steps()}, input_context={}
+)
+CASES["batch_sequences_with_states, unknown shape"] = lambda: saved_states(
+    input_sequences={"x": tf.placeholder_with_default(values.array(3, 1), [None, None])}
+)
+CASES["batch_sequences_with_states, unequal lengths"] = lambda: saved_states(
+    input_sequences={"x": tf.zeros([3, 1]), "y": tf.zeros([4, 1])}
+)
+CASES["batch_sequences_with_states, whole segments"] = lambda: saved_states(
+    input_length=tf.constant(1), num_unroll=2, pad=False
+)
