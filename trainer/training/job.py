@@ -206,10 +206,7 @@ def prepare_inputs(
         max_steps *= SPARE_STEPS
         train = config.train.model_copy(update={"max_steps": max_steps})
         config = config.model_copy(update={"train": train})
-        console.log(
-            "length: the last tree ends the job, after more steps than these: the processes do not "
-            "wait for each other"
-        )
+        console.log("length: the last tree ends the job; processes do not wait for each other")
     else:
         config = _complete_schedule(config, max_steps, rows, console)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:

@@ -250,7 +250,7 @@ class SequenceQueueingStateSaver:
             shape = tf.concat([[count, self._num_unroll], tf.shape(one)[1:]], 0)
             values["sequences", name] = tf.reshape(one, shape)
         for name, one in self._context.items():
-            values["context", name] = _repeat(one, count)
+            values["context", name] = tf.broadcast_to(one, tf.concat([[count], tf.shape(one)], 0))
         for name, one in self._states.items():
             values["states", name] = tf.expand_dims(one, 0)
         before = self._places.enqueue(True)
@@ -314,11 +314,6 @@ def _take_many(barrier, size, allow_small_batch):
     """Returns indices, keys and values of the complete elements of a barrier."""
     index, keys, values = barrier.take_many(size, allow_small_batch)
     return [index, keys, *(values if isinstance(values, (list, tuple)) else [values])]
-
-
-def _repeat(one, count):
-    shape = tf.concat([[count], tf.ones_like(tf.shape(one))], 0)
-    return tf.tile(tf.expand_dims(one, 0), shape)
 
 
 def batch_sequences_with_states(
