@@ -2,6 +2,7 @@
 
     make bench-legacy
     make bench-legacy ARGS='--rounds=2 --only=tagger_short_sentences,wide_deep_csv'
+    make bench-legacy ARGS='--fast --only=wide_deep_csv'   # run --tf1 --fast; prints ratios
 
 The two sides take turns, each program in a process of its own, on the same data and with the same
 seeds. TensorFlow 1.15.5 needs Python 3.7, and is installed in .venv/. The tables, also that of the
@@ -45,6 +46,7 @@ def run(side, name, options, profile=False):
     command = [str(options.native)]
     if side == "bridge":
         command = [sys.executable, "-m", "estimator_bridge", "run", "--tf1"]
+        command += ["--fast"] if options.fast else []
     log = options.work / "log"
     environment = {
         **os.environ,
@@ -70,6 +72,7 @@ def main():
     parser.add_argument("--only", default=",".join(PROGRAMS), help="programs, comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--anew", action="store_true", help="forget what has been measured")
+    parser.add_argument("--fast", action="store_true", help="prints ratios with run --tf1 --fast")
     parser.add_argument("--native", type=Path, help="Python 3.7 with TensorFlow 1.15.5")
     parser.add_argument("--work", type=Path, default=ROOT / ".bench" / "legacy")
     parser.add_argument("--output", type=Path, default=HERE.parent / "RESULTS.md")
@@ -91,7 +94,8 @@ def main():
     options.data = options.work / "data"
     options.data.mkdir(parents=True, exist_ok=True)
     old_data.write(options.data)
-    stored = kept.Kept(options.work / "results.json", options.anew)
+    results = "results-fast.json" if options.fast else "results.json"
+    stored = kept.Kept(options.work / results, options.anew)
     found = {name: {side: [] for side in SIDES} for name in names}
     for turn in range(options.rounds):
         for name, made in found.items():
@@ -100,6 +104,14 @@ def main():
                 made[side].append(one)
             speed = old_tables.show(old_tables.ratios(made, "mean step, processor")[turn:])
             print(f"round {turn + 1}: {name}: {speed}", flush=True)
+    if options.fast:
+        for name, made in found.items():
+            clock, processor = (
+                old_tables.show(old_tables.ratios(made, f"mean step{kind}"))
+                for kind in ("", ", processor")
+            )
+            print(f"{name}: by the clock {clock}, processor time {processor}")
+        return 0
     reasons = {}
     for name, made in found.items():
         if statistics.median(old_tables.ratios(made, "mean step, processor")) < 1:
