@@ -119,7 +119,7 @@ BRIDGE_ROOMS = {
     "convert.plan": "errors",
     "convert": "",
     "repair": "loadable downgrade boosted_trees contrib_operations errors logs terminal versions",
-    "loadable": "downgrade checkpoint_paths errors",
+    "loadable": "downgrade checkpoint_index checkpoint_paths errors",
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",

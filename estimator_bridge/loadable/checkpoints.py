@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..checkpoint_index import count_shards, read_values
 from ..checkpoint_paths import with_parts
 from ..downgrade.operations import find, known_versions
 from ..errors import BridgeError
@@ -49,9 +50,12 @@ def read_checkpoint(prefix: Path) -> Contents:
 
         reader = train.load_checkpoint(with_parts(str(prefix)))
         types = dict(reader.get_variable_to_dtype_map())
+        fault = _find_short_file(prefix)
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise BridgeError(f"{prefix}: no checkpoint, or a damaged one: {reason}") from error
+    if fault:
+        raise BridgeError(f"{prefix}: a damaged checkpoint: {fault}")
     by_objects = _OBJECTS in types
     types.pop(_OBJECTS, None)
     notes = []
@@ -72,3 +76,21 @@ def read_checkpoint(prefix: Path) -> Contents:
     return Contents(
         len(types), layout + (", without an index (V1)" if one_file else ""), notes, limited
     )
+
+
+def _find_short_file(prefix: Path) -> str:
+    """Returns which data file is missing, or shorter than the index says; "" for none."""
+    index = Path(f"{prefix}.index")
+    count = count_shards(index) if index.is_file() else None
+    if count is None:
+        return ""
+    files: list[Path] = []
+    for shard in range(count):
+        files.append(Path(f"{prefix}.data-{shard:05d}-of-{count:05d}"))
+        if not files[-1].is_file():
+            return f"{files[-1].name} is missing"
+    for value in read_values(index):
+        found, needed = files[value.shard].stat().st_size, value.offset + value.num_bytes
+        if found < needed:
+            return f"{files[value.shard].name} has {found:,} bytes, but needs {needed:,}"
+    return ""

@@ -290,6 +290,13 @@ def test_checkpoints_are_audited(tmp_path, capsys):
     trees = GOLDEN / "2.8.4" / "boosted_trees" / "regressor"
     (found,) = read_json(capsys, trees)
     assert "boosted_trees:0_serialized: trees, which" in found["notes"][0]
+    (shard,) = tmp_path.glob("model.ckpt-2.data-*")
+    shard.write_bytes(shard.read_bytes()[:5])
+    (found,) = read_json(capsys, tmp_path / "model.ckpt-2")
+    assert found["error"].endswith("has 5 bytes, but needs 8")
+    shard.unlink()
+    (found,) = read_json(capsys, tmp_path / "model.ckpt-2")
+    assert found["error"].endswith(f"a damaged checkpoint: {shard.name} is missing")
     (tmp_path / "model.ckpt-2.index").write_bytes(b"nothing")
     (found,) = read_json(capsys, tmp_path / "model.ckpt-2")
     assert "no checkpoint, or a damaged one" in found["error"]
