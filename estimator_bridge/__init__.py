@@ -109,7 +109,7 @@ def _prepare(version: tuple[int, ...]) -> None:
 
 def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
-    from . import resuming, signature_check, weights_check
+    from . import open_predictions, resuming, signature_check, weights_check
     from .shims import needed_by
 
     hide_deprecations_by_default()
@@ -118,6 +118,7 @@ def _complete() -> None:
     resuming.apply()
     signature_check.apply()
     weights_check.apply()
+    open_predictions.apply()
 
 
 def __getattr__(name: str) -> Any:

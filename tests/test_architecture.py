@@ -132,6 +132,7 @@ BRIDGE_ROOMS = {
     "saving_beside": "private_tf",
     "signature_check": "private_tf",
     "weights_check": "private_tf",
+    "open_predictions": "process",
     "zero_shares": "process",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",
