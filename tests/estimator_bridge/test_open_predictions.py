@@ -1,8 +1,7 @@
 """Predictions that a program has not read to their end."""
 
+import subprocess
 import sys
-
-import forked
 
 PROGRAM = """
 import tensorflow as tf
@@ -19,7 +18,8 @@ print(next(predictions))
 
 def test_a_program_that_has_not_read_all_predictions_ends_quietly(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    done = forked.run(
+    # Not forked: the modules of a forked program are not removed when it ends.
+    done = subprocess.run(
         [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "program.py"],
         cwd=tmp_path,
         capture_output=True,
