@@ -62,23 +62,20 @@ def _find(features, columns, kind):
     found = {}
     for name in layers.create_feature_spec_for_parsing(columns):
         if features.get(name) is None:
-            raise ValueError(f"No key in features for {kind} feature: {name}")
+            raise ValueError(f"{kind} column {name}: the input function returns {sorted(features)}")
         found[name] = features[name]
     return found
 
 
 def _join(batch, columns, num_unroll):
-    """Returns the inputs of the steps of a segment, to which the context is added."""
+    """Returns the input of each step of a segment; the context is added to every one."""
     sequences = {name: one for name, one in batch.sequences.items() if name != RNNKeys.LABELS_KEY}
-    inputs = layers.sequence_input_from_feature_columns(sequences, columns)
-    inputs.set_shape([None, num_unroll, None])
-    if batch.context:
-        context = tf.stack(
-            [tf.squeeze(one, axis=1) for _, one in sorted(batch.context.items())], axis=1
-        )
-        repeated = tf.tile(tf.expand_dims(context, 1), [1, num_unroll, 1])
-        inputs = tf.concat([inputs, repeated], 2)
-    return tf.unstack(inputs, axis=1)
+    segment = layers.sequence_input_from_feature_columns(sequences, columns)
+    steps = tf.unstack(segment, num_unroll, axis=1)
+    if not batch.context:
+        return steps
+    context = tf.concat([batch.context[name] for name in sorted(batch.context)], axis=1)
+    return [tf.concat([step, context], axis=1) for step in steps]
 
 
 def _check(problem_type, num_classes, predict_probabilities, num_unroll):
