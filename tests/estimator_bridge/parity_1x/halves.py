@@ -13,14 +13,12 @@ import forked
 import pytest
 
 EVERY = [*compare.AREAS, "signatures"]
-# Estimators, their heads and models, and whole trainers.
+# Estimators, models of time series, and whole trainers.
 ESTIMATORS = (
     "clusters",
-    "estimator",
     "experiments",
     "forests",
     "kernel_methods",
-    "learn_heads",
     "learning",
     "more_programs",
     "programs",
