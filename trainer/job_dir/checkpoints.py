@@ -19,7 +19,6 @@ from trainer.job_layout import CHECKPOINT_STATE
 
 __all__ = [
     "find_corruption",
-    "find_newest_complete",
     "find_newest_intact",
     "has_all_shards",
     "has_outside_paths",
@@ -54,20 +53,6 @@ def read_step(checkpoint: Optional[str]) -> int:
             f"remove its files and its line in the file named {CHECKPOINT_STATE}, or use another "
             "--job_dir"
         ) from error
-
-
-def find_newest_complete(job_dir: str) -> Optional[str]:
-    """Returns the path of the newest checkpoint that has an index and data; None without one.
-
-    It reads no file, so it works on a full disk.
-
-    Args:
-        job_dir: folder of the checkpoints.
-    """
-    for checkpoint in reversed(list_checkpoints(job_dir)):
-        if Path(f"{checkpoint}.index").stat().st_size and list_data_files(Path(checkpoint)):
-            return checkpoint
-    return None
 
 
 def find_newest_intact(job_dir: str) -> Optional[str]:

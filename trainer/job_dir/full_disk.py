@@ -1,4 +1,4 @@
-"""Translates errors of a full disk into one line that names the newest complete checkpoint."""
+"""Translates errors of a full disk into one line that names the checkpoint to resume from."""
 
 import shutil
 import time
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trainer.errors import UserError
+from trainer.job_dir.newest import latest_checkpoint
 from trainer.job_layout import EXPORT_FOLDER
 from trainer.storage.disk import describe_free_space, is_full_disk
 
@@ -31,10 +32,8 @@ def translate_full_disk(job_dir: str) -> Iterator[None]:
         if not is_full_disk(error):
             raise
         _remove_unfinished_exports(job_dir, started)
-        # Imported here: it loads TensorFlow, which takes seconds.
-        from trainer.job_dir.checkpoints import find_newest_complete
-
-        newest = find_newest_complete(job_dir)
+        # The one that the next run resumes. A newer one may be whole, while its name found no room.
+        newest = latest_checkpoint(job_dir)
         left = f"{Path(newest).name} is complete" if newest else "no checkpoint has been written"
         raise UserError(
             f"job_dir {job_dir}: its disk is full ({describe_free_space(job_dir)}); make room and "
