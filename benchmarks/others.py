@@ -104,20 +104,26 @@ def stack_features(options):
     return (np.hstack([numbers, codes]), labels), (np.hstack([held_numbers, held_codes]), held)
 
 
+def grow(add_tree, predict, labels, target):
+    """Adds trees until they are good enough; returns the lowest log-loss, and what was trained."""
+    progress = Progress(target)
+    for tree in range(1, MOST_TREES + 1):
+        add_tree(tree)
+        if not tree % TREES and progress.has_ended(compute_log_loss(labels, predict())):
+            break
+    return progress.best, f"{tree} trees"
+
+
 def run_lightgbm(options):
     import lightgbm
 
     (x, y), (held_x, held_y) = stack_features(options)
     data = lightgbm.Dataset(x, y, categorical_feature=list(range(13, x.shape[1])))
     parameters = {"objective": "binary", "num_threads": os.cpu_count(), "verbose": -1}
-    booster, progress = lightgbm.Booster(parameters, data), Progress(options.target)
-    for tree in range(1, MOST_TREES + 1):
-        booster.update()
-        if tree % TREES:
-            continue
-        if progress.has_ended(compute_log_loss(held_y, booster.predict(held_x))):
-            break
-    return progress.best, f"{tree} trees"
+    booster = lightgbm.Booster(parameters, data)
+    return grow(
+        lambda tree: booster.update(), lambda: booster.predict(held_x), held_y, options.target
+    )
 
 
 def run_xgboost(options):
@@ -130,14 +136,13 @@ def run_xgboost(options):
         held_x, held_y, feature_types=kinds, enable_categorical=True, ref=data
     )
     parameters = {"objective": "binary:logistic", "tree_method": "hist", "nthread": os.cpu_count()}
-    booster, progress = xgboost.Booster(parameters, [data, held]), Progress(options.target)
-    for tree in range(1, MOST_TREES + 1):
-        booster.update(data, tree)
-        if tree % TREES:
-            continue
-        if progress.has_ended(compute_log_loss(held_y, booster.predict(held))):
-            break
-    return progress.best, f"{tree} trees"
+    booster = xgboost.Booster(parameters, [data, held])
+    return grow(
+        lambda tree: booster.update(data, tree),
+        lambda: booster.predict(held),
+        held_y,
+        options.target,
+    )
 
 
 def encode(path, sizes):

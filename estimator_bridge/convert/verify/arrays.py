@@ -1,10 +1,30 @@
-"""Arrays of several sides in one .npz file, for the process that runs Keras 3."""
+"""What the process that runs Keras 3 reads and writes: its request, and arrays of several sides."""
 
+import json
 from typing import Any
 
 import numpy as np
 
-__all__ = ["read_arrays", "write_arrays"]
+from estimator_bridge.process.fast_import import import_keras_3
+
+__all__ = ["read_arrays", "read_request", "write_arrays"]
+
+
+def read_request(path: str) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """Returns a request, its Keras model, and name -> tensor [rows, ...] of the model's features.
+
+    Args:
+      path: the request, a JSON file with the paths of "model" (*.keras) and "features" (*.npz).
+    """
+    keras = import_keras_3()
+    import tensorflow as tf
+
+    with open(path, encoding="utf-8") as file:
+        request = json.load(file)
+    model = keras.saving.load_model(request["model"])
+    with np.load(request["features"], allow_pickle=True) as stored:
+        features = {name: tf.constant(stored[name]) for name in stored.files if name in model.input}
+    return request, model, features
 
 
 def write_arrays(path: str, arrays: dict[str, dict[str, Any]]) -> None:

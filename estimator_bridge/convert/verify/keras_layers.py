@@ -6,17 +6,14 @@ The request contains the paths of a model.keras, of its SavedModel or none, and 
 file, the places to read and the weights. The program writes the arrays to an .npz file.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from typing import Any, Optional
 
 import numpy as np
 
-from estimator_bridge.process.fast_import import import_keras_3
-
 from ..write.build import find_variable
-from .arrays import write_arrays
+from .arrays import read_request, write_arrays
 
 __all__ = ["compute_taps", "find_weights", "main"]
 
@@ -103,14 +100,7 @@ def main(argv: list[str]) -> int:
     Returns:
       The exit status.
     """
-    keras = import_keras_3()
-    import tensorflow as tf
-
-    with open(argv[0], encoding="utf-8") as file:
-        request = json.load(file)
-    model = keras.saving.load_model(request["model"])
-    with np.load(request["features"], allow_pickle=True) as stored:
-        features = {name: tf.constant(stored[name]) for name in stored.files if name in model.input}
+    request, model, features = read_request(argv[0])
     arrays = {"values": compute_taps(model, request["taps"], features)}
     variables = find_weights(model, request["weights"])
     arrays["keras"] = {name: np.asarray(value) for name, value in variables.items()}

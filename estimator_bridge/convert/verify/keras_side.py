@@ -13,9 +13,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from estimator_bridge.process.fast_import import import_keras_3
-
-from .arrays import write_arrays
+from .arrays import read_request, write_arrays
 
 __all__ = ["main"]
 
@@ -118,15 +116,11 @@ def main(argv: list[str]) -> int:
     Returns:
       The exit status.
     """
-    keras = import_keras_3()
+    request, model, features = read_request(argv[0])
+    import keras
     import tensorflow as tf
 
-    with open(argv[0], encoding="utf-8") as file:
-        request = json.load(file)
-    features = {name: tf.constant(value) for name, value in _load(request["features"]).items()}
     num_rows = len(next(iter(features.values())))
-    model = keras.saving.load_model(request["model"])
-    features = {name: value for name, value in features.items() if name in model.input}
     call = tf.function(lambda batch: model(batch, training=False), reduce_retracing=True)
     outputs: dict[str, dict[str, np.ndarray]] = {}
     speeds: dict[str, float] = {}
