@@ -18,7 +18,7 @@ import sys
 import threading
 from typing import Any, Optional
 
-from . import private_tf, versions, zero_shares
+from . import patches, private_tf, versions
 from .errors import BridgeError
 from .logs import hide_deprecations_by_default, set_verbosity
 from .process.fast_import import fast_imports
@@ -79,7 +79,7 @@ def _install() -> None:
         for package in ("tensorflow", keras, "tensorflow_estimator"):
             if package not in sys.modules:
                 around_import(package, fast_imports)
-        zero_shares.apply()
+        patches.prepare()
         call_when_imported("tensorflow", _complete)
         _installed = True
 
@@ -109,16 +109,12 @@ def _prepare(version: tuple[int, ...]) -> None:
 
 def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
-    from . import open_predictions, resuming, signature_check, weights_check
     from .shims import needed_by
 
     hide_deprecations_by_default()
     for shim in needed_by(versions.parse(versions.installed_tensorflow() or "")):
         shim.apply()
-    resuming.apply()
-    signature_check.apply()
-    weights_check.apply()
-    open_predictions.apply()
+    patches.apply()
 
 
 def __getattr__(name: str) -> Any:

@@ -128,12 +128,8 @@ BRIDGE_ROOMS = {
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
     "shims": "boosted_trees process private_tf errors",
-    "resuming": "checkpoints durable private_tf",
+    "patches": "checkpoints durable process private_tf",
     "saving_beside": "private_tf",
-    "signature_check": "private_tf",
-    "weights_check": "private_tf",
-    "open_predictions": "process",
-    "zero_shares": "process",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",
     "index_table": "",

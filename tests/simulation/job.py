@@ -203,7 +203,7 @@ class Saver:
         is_again = step in self.kept
         mark = self.mark if is_again else f"{self.process.name}-{step}"
         num = self.plan.num_shards
-        # Like estimator_bridge.resuming: the files of a checkpoint are replaced by complete ones.
+        # Like `patches/resuming.py`: the files of a checkpoint are replaced by complete ones.
         place = f"{durable.BESIDE}0.tmp" if is_again else f"model.ckpt-{step}"
         parts = {f"data-{n:05d}-of-{num:05d}": self.plan.size + n for n in range(num)}
         parts["index"] = 20

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from .process.importing import call_when_imported
+from ..process.importing import call_when_imported
 
 __all__ = ["apply"]
 

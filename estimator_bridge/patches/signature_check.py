@@ -7,7 +7,7 @@ those before: with 500 columns and three receivers, this takes five of eight sec
 
 from typing import Any
 
-from .private_tf import nest, saved_model_export_utils
+from ..private_tf import nest, saved_model_export_utils
 
 __all__ = ["apply"]
 

@@ -8,7 +8,7 @@ known numbers of dimensions is one comparison, with the same message.
 
 from typing import Any
 
-from .private_tf import ops, weights_broadcast_ops
+from ..private_tf import ops, weights_broadcast_ops
 
 __all__ = ["apply"]
 

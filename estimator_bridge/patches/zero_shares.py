@@ -11,7 +11,7 @@ import functools
 import importlib
 from typing import Any
 
-from .process.importing import call_when_imported
+from ..process.importing import call_when_imported
 
 __all__ = ["apply"]
 
