@@ -9,7 +9,7 @@ from . import columns
 from .growing import Grower, Parameters, Step, look_up
 from .heads import Derivatives, differentiate
 from .prediction import sum_leaves
-from .state import ForestSaver, ForestVariables, TrainingState, variable
+from .state import ForestSaver, ForestVariables, InMemorySaver, TrainingState, variable
 
 __all__ = ["BUCKETS", "Model", "build_spec"]
 
@@ -88,7 +88,7 @@ class _Training:
         self._parameters = model.parameters
         self._layout = layout
         self._features, self._labels = features, labels
-        self._is_chief = config.is_chief
+        self._config = config
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
         self._batch = tf.shape(labels)[0]
         if self._parameters.in_memory:
@@ -149,7 +149,7 @@ class _Training:
         step, head = self._step, self._model.head
         self._logits = step.logits + (self._cache.logits if self._cache else 0.0)
         self._grower = Grower(
-            self._state, self._parameters, self._layout.groups, step, self._is_chief
+            self._state, self._parameters, self._layout.groups, step, self._config.is_chief
         )
         scalar = tf.compat.v1.summary.scalar
         scalar("ensemble/num_trees", step.num_trees)
@@ -164,6 +164,9 @@ class _Training:
         )
         stop = _StopHook(step, self._parameters)
         chief_hooks = [_StartHook(self._grower.start()), *spec.training_chief_hooks]
+        if self._cache:
+            kept = InMemorySaver(len(self._layout.names), self._config)
+            spec = spec._replace(scaffold=tf.compat.v1.train.Scaffold(saver=kept))
         return spec._replace(
             training_hooks=[*spec.training_hooks, stop], training_chief_hooks=chief_hooks
         )

@@ -14,6 +14,7 @@ __all__ = [
     "SERIALIZED",
     "ForestSaver",
     "ForestVariables",
+    "InMemorySaver",
     "TrainingState",
     "add_array",
     "boundaries_key",
@@ -216,3 +217,61 @@ class ForestSaver(tf.compat.v1.train.Saver):
             self._forest.load(sess, reader)
         else:
             super().restore(sess, save_path)
+
+
+class _NotCached(_Saveable):
+    """Saves that no features are cached, under the keys that TensorFlow's own operations restore.
+
+    TensorFlow then caches them in its first step.
+
+    Args:
+      num_features: how many features there are.
+    """
+
+    def __init__(self, num_features: int):
+        prefix = "boosted_trees/"
+        nothing = tf.zeros([0, 1], tf.int32)
+        specs = [_SaveSpec(tf.constant(False), "", f"{prefix}are_features_cached")]
+        for number in range(num_features):
+            specs.append(_SaveSpec(nothing, "", f"{prefix}cached_feature_{number}"))
+        super().__init__(nothing, specs, f"{prefix}features_cache")
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Returns an operation that does nothing: buckets are computed anew in each session."""
+        del restored_tensors, restored_shapes
+        return tf.no_op()
+
+
+class InMemorySaver(tf.compat.v1.train.Saver):
+    """Saves what training in memory restores, and in addition what TensorFlow would restore.
+
+    Checkpoints of earlier versions lack the addition. It is not read, so they are restored too.
+
+    Args:
+      num_features: how many features there are.
+      config: the RunConfig, which says how many checkpoints are kept.
+    """
+
+    def __init__(self, num_features: int, config: Any):
+        keys = tf.compat.v1.GraphKeys
+        saved = [
+            *tf.compat.v1.get_collection(keys.GLOBAL_VARIABLES),
+            *tf.compat.v1.get_collection(keys.SAVEABLE_OBJECTS),
+        ]
+        super().__init__(
+            [*saved, _NotCached(num_features)],
+            sharded=True,
+            max_to_keep=config.keep_checkpoint_max,
+            keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+            save_relative_paths=True,
+        )
+        self._own = tf.compat.v1.train.Saver(saved, sharded=True)
+
+    def restore(self, sess: Any, save_path: str) -> None:
+        """Restores a checkpoint of training in memory.
+
+        Args:
+          sess: the session.
+          save_path: the checkpoint's prefix.
+        """
+        self._own.restore(sess, save_path)

@@ -13,8 +13,8 @@ import numpy as np
 ROWS = 900
 BATCH = 300
 COLORS = ["red", "green", "blue", "grey"]
-# In the middle of the second tree, and after all batches of a layer.
-MIDDLE = 18
+# Case -> a step in the middle of the second tree, and after all batches of a layer.
+MIDDLE = {"regressor": 18, "in_memory": 7}
 
 
 def read_data():
@@ -46,6 +46,7 @@ def build_columns(tf):
 # Case -> (class, its options, labels from the number).
 CASES = {
     "regressor": ("Regressor", {"min_node_weight": 0.02}, lambda y: y),
+    "in_memory": ("Regressor", {"train_in_memory": True}, lambda y: y),
     "regressor_l1_l2": (
         "Regressor",
         {"l1_regularization": 0.01, "l2_regularization": 0.05, "quantile_sketch_epsilon": 0.05},
@@ -78,9 +79,13 @@ def build(tf, case, folder):
     """Returns the Estimator of a case and a function that makes its input_fn."""
     kind, options, label = CASES[case]
     features, target = read_data()
+    in_memory = "train_in_memory" in options
 
     def make_input_fn(repeat):
         def input_fn():
+            if in_memory:
+                rows = tf.compat.v1.data.Dataset.from_tensors((features, label(target)))
+                return rows.repeat() if repeat else rows
             rows = tf.compat.v1.data.Dataset.from_tensor_slices((features, label(target)))
             return (rows.repeat() if repeat else rows).batch(BATCH)
 
@@ -89,7 +94,8 @@ def build(tf, case, folder):
     options = {"n_trees": 3, "max_depth": 4, "learning_rate": 0.3, **options}
     config = tf.estimator.RunConfig(tf_random_seed=1, save_summary_steps=1000)
     make = getattr(tf.estimator, f"BoostedTrees{kind}")
-    model = make(build_columns(tf), ROWS // BATCH, model_dir=str(folder), config=config, **options)
+    batches = 1 if in_memory else ROWS // BATCH
+    model = make(build_columns(tf), batches, model_dir=str(folder), config=config, **options)
     return model, make_input_fn
 
 
@@ -125,12 +131,12 @@ def main(folder):
     for case in CASES:
         path = Path(folder) / case
         model, make_input_fn = build(tf, case, path)
-        if case == "regressor":
-            model.train(make_input_fn(True), max_steps=MIDDLE)
+        if case in MIDDLE:
+            model.train(make_input_fn(True), max_steps=MIDDLE[case])
             for file in path.iterdir():
-                if not file.name.startswith(("checkpoint", f"model.ckpt-{MIDDLE}.")):
+                if not file.name.startswith(("checkpoint", f"model.ckpt-{MIDDLE[case]}.")):
                     file.unlink()
-            (path / f"model.ckpt-{MIDDLE}.meta").unlink()
+            (path / f"model.ckpt-{MIDDLE[case]}.meta").unlink()
             path = path.with_name("temporary")
             model, make_input_fn = build(tf, case, path)
         model.train(make_input_fn(True), max_steps=10000)

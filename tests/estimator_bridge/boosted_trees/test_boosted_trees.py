@@ -74,15 +74,19 @@ def check_values(case, found):
         assert found["metrics"][name] == pytest.approx(value, abs=1e-6), name
 
 
+def resume(case, folder):
+    """Trains what 2.8.4 left in the middle of a tree to its end."""
+    shutil.copytree(STORED / case, folder)
+    model, make_input_fn = programs.build(tf, case, folder)
+    assert model.get_variable_value("global_step") == programs.MIDDLE[case]
+    model.train(make_input_fn(True), max_steps=10000)
+    return model, make_input_fn
+
+
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory):
     """The regressor whose checkpoint 2.8.4 wrote in the middle of a tree, trained to its end."""
-    folder = tmp_path_factory.mktemp("boosted") / "job"
-    shutil.copytree(STORED / "regressor", folder)
-    model, make_input_fn = programs.build(tf, "regressor", folder)
-    assert model.get_variable_value("global_step") == programs.MIDDLE
-    model.train(make_input_fn(True), max_steps=10000)
-    return model, make_input_fn
+    return resume("regressor", tmp_path_factory.mktemp("boosted") / "job")
 
 
 def test_a_native_checkpoint_grows_to_the_same_bytes(resumed):
@@ -98,6 +102,41 @@ def test_a_checkpoint_has_the_keys_and_types_of_a_native_one(resumed):
     assert ours.get_variable_to_dtype_map() == native.get_variable_to_dtype_map()
     shapes = native.get_variable_to_shape_map()
     assert ours.get_variable_to_shape_map() == shapes
+
+
+def test_a_native_checkpoint_of_data_in_memory_grows_on_and_can_go_back(tmp_path):
+    model, make_input_fn = resume("in_memory", tmp_path / "job")
+    found = programs.examine(tf, "in_memory", model, make_input_fn)
+    assert found["ensemble"] == read_stored("in_memory")["ensemble"]
+    check_values("in_memory", found)
+    ours = tf.train.load_checkpoint(model.model_dir)
+    native = tf.train.load_checkpoint(str(STORED / "in_memory"))
+    assert ours.get_variable_to_dtype_map() == native.get_variable_to_dtype_map()
+    # TensorFlow computes the buckets of the rows anew, instead of reading copies of them.
+    assert not ours.get_tensor("boosted_trees/are_features_cached")
+    copies = {key for key in ours.get_variable_to_dtype_map() if "/cached_feature_" in key}
+    assert len(copies) == 10 and all(ours.get_tensor(key).size == 0 for key in copies)
+
+
+def test_a_checkpoint_of_data_in_memory_without_copies_of_them_is_restored(tmp_path):
+    # Earlier versions wrote such checkpoints.
+    native = tf.train.load_checkpoint(str(STORED / "in_memory"))
+    names = [key for key in native.get_variable_to_dtype_map() if "/cached_" not in key]
+    names.remove("boosted_trees/are_features_cached")
+    folder = tmp_path / "job"
+    folder.mkdir()
+    path = str(folder / f"model.ckpt-{programs.MIDDLE['in_memory']}")
+    tf.raw_ops.SaveV2(
+        prefix=path,
+        tensor_names=names,
+        shape_and_slices=[""] * len(names),
+        tensors=[native.get_tensor(name) for name in names],
+    )
+    tf.compat.v1.train.update_checkpoint_state(str(folder), path)
+    model, make_input_fn = programs.build(tf, "in_memory", folder)
+    model.train(make_input_fn(True), max_steps=10000)
+    stored = read_stored("in_memory")["ensemble"]
+    assert model.get_variable_value("boosted_trees:0_serialized").hex() == stored
 
 
 def test_an_export_has_standard_operations_and_answers_like_predict(resumed, tmp_path):
