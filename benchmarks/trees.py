@@ -24,13 +24,19 @@ import time
 FEATURES, BATCH, TEST_ROWS = 28, 10_000, 20_000
 BRIDGE, ORIGINAL, LIGHTGBM = "bridge", "original", "lightgbm"
 
-# Contender -> (what runs it, whether a batch is the whole data).
+# How an Estimator reads: one batch of all rows, batches that are ready-made, or rows one by one, of
+# which tf.data makes batches.
+MEMORY, BATCHES, ROWS = "in memory", "batches", "rows"
+
+# Contender -> (what runs it, how it reads).
 CONTENDERS = {
-    "ours, in memory": (BRIDGE, True),
-    "ours, batches": (BRIDGE, False),
-    "2.8.4, in memory": (ORIGINAL, True),
-    "2.8.4, batches": (ORIGINAL, False),
-    "LightGBM": (LIGHTGBM, True),
+    "ours, in memory": (BRIDGE, MEMORY),
+    "ours, batches": (BRIDGE, BATCHES),
+    "ours, rows": (BRIDGE, ROWS),
+    "2.8.4, in memory": (ORIGINAL, MEMORY),
+    "2.8.4, batches": (ORIGINAL, BATCHES),
+    "2.8.4, rows": (ORIGINAL, ROWS),
+    "LightGBM": (LIGHTGBM, MEMORY),
 }
 
 
@@ -93,13 +99,17 @@ def keep_in_memory(tf, features, labels):
     return tf.data.Dataset.range(1).map(read).cache().repeat()
 
 
-def run_estimator(tf, options, in_memory, folder):
+def run_estimator(tf, options, reading, folder):
     features, labels = make_rows(options.rows, 0)
     others, other_labels = make_rows(TEST_ROWS, 1)
+    in_memory = reading == MEMORY
 
     def input_fn():
         if in_memory:
             return keep_in_memory(tf, features, labels)
+        if reading == ROWS:
+            rows = tf.data.Dataset.from_tensor_slices((features, labels))
+            return rows.batch(BATCH).repeat()
         batches = {name: values.reshape(-1, BATCH) for name, values in features.items()}
         return tf.data.Dataset.from_tensor_slices((batches, labels.reshape(-1, BATCH))).repeat()
 
@@ -141,7 +151,7 @@ def run_lightgbm(options):
 
 
 def run_contender(options):
-    kind, in_memory = CONTENDERS[options.contender]
+    kind, reading = CONTENDERS[options.contender]
     with tempfile.TemporaryDirectory() as folder:
         if kind == LIGHTGBM:
             processor, clock, auc = run_lightgbm(options)
@@ -151,7 +161,7 @@ def run_contender(options):
             else:
                 import tensorflow as tf
             tf.compat.v1.logging.set_verbosity("ERROR")
-            processor, clock, auc = run_estimator(tf, options, in_memory, folder)
+            processor, clock, auc = run_estimator(tf, options, reading, folder)
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(json.dumps({"processor": processor, "clock": clock, "auc": auc, "mib": size}))
 
