@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from trainer.errors import UserError
-from trainer.gating import cells, resampling
+from trainer.gating import resampling
 from trainer.gating.measured import OTHER_ROWS, Measured, Settings
-from trainer.gating.slice_sums import BINS, Rows, Slice, SliceSums
 from trainer.inputs.hashing import mix
 from trainer.inputs.shuffle import Chunk
+from trainer.metrics import cells
 from trainer.metrics.baselines import CALIBRATION_BINS
+from trainer.metrics.slice_sums import BINS, Rows, Slice, SliceSums
 from trainer.metrics.slices import MAX_SLICES, Predictions
 from trainer.prediction.description import ExportDescription
 

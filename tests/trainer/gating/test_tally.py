@@ -8,9 +8,9 @@ import pytest
 
 from trainer.errors import UserError
 from trainer.gating import resampling
-from trainer.gating.cells import Cells, to_floats, to_limbs
 from trainer.gating.measured import Settings
 from trainer.gating.tally import Tally, group_rows
+from trainer.metrics.cells import Cells, to_floats, to_limbs
 from trainer.metrics.slices import Predictions
 from trainer.schema import Schema, Statistics
 from trainer.schema.statistics import Bins, Range
@@ -78,7 +78,7 @@ def describe(tally):
 
 @pytest.mark.parametrize(("task", "seed"), [("binary", 0), ("binary", 1), ("regression", 2)])
 def test_the_result_does_not_depend_on_the_pieces(task, seed, monkeypatch):
-    monkeypatch.setattr("trainer.gating.cells.WAITING", 500)
+    monkeypatch.setattr("trainer.metrics.cells.WAITING", 500)
     monkeypatch.setattr("trainer.gating.tally.FINE", 1000)
     rows, by = 4000, [["city", "level"], ["age"], ["hours"]]
     predictions, chunk = make_rows(task, rows, seed)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from trainer.errors import UserError
-from trainer.gating.cells import Cells, reduce
 from trainer.inputs.shuffle import Chunk
+from trainer.metrics.cells import Cells, reduce
 from trainer.metrics.grouping import Grouper
 from trainer.metrics.slices import MAX_SLICES
 from trainer.schema import Range, Schema
