@@ -379,16 +379,15 @@ def run_module():
 def beam_here(monkeypatch):
     """Runs tasks of --engine=beam here, each as a worker would: from copies of job and task."""
 
-    def gather(job, tasks, words):
-        for task in tasks:
-            other, task = pickle.loads(pickle.dumps((job, task)))
-            yield pickle.loads(pickle.dumps(other.perform(task)))
+    def perform(job, task):
+        other, task = pickle.loads(pickle.dumps((job, task)))
+        return pickle.loads(pickle.dumps(other.perform(task)))
 
     def run(job, tasks, words):
-        return job.combine(list(gather(job, tasks, words)))
+        return job.combine([perform(job, task) for task in tasks])
 
     monkeypatch.setattr("trainer.engines.options.require_package", lambda engine: None)
-    beam = types.SimpleNamespace(gather_on_beam=gather, run_on_beam=run)
+    beam = types.SimpleNamespace(run_on_beam=run)
     monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
 
 

@@ -57,8 +57,8 @@ TRAINER = {
     "training": "engines passes vertex evaluation export reporting metrics models inputs job_dir "
     "features cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
-    "evaluation": "engines export reporting metrics data_validation models inputs features job_dir "
-    "cluster config schema storage phase_timer console errors job_layout",
+    "evaluation": "engines passes export reporting metrics data_validation models inputs features "
+    "job_dir cluster config schema storage phase_timer console errors job_layout",
     "history": "release vertex drawing export metrics job_dir config storage environment console "
     "errors job_layout",
     "tuning": "gating release export metrics drawing inputs job_dir cluster config schema storage "

@@ -54,6 +54,16 @@ def test_schemas_are_those_of_the_local_command(engine, data, run):
     assert there.stdout == here.stdout
 
 
+def test_tfrecord_files_are_shared_among_the_tasks(engine, make, tmp_path, run):
+    (tmp_path / "data").mkdir()
+    for number in range(5):
+        make.tfrecord(tmp_path / "data" / f"{number}.tfrecord", make.rows(60, seed=number))
+    argv = ["trainer.schema", "infer", "--data=data", "--label=bought"]
+    here, there = run(*argv), run(*argv, *engine)
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout and "reading the data: 5 task(s)" in there.stderr
+
+
 def test_a_check_is_that_of_the_local_command(engine, data, make, tmp_path, run):
     schema = tmp_path / "schema.yaml"
     done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", f"--output={schema}")
@@ -87,14 +97,23 @@ def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_p
     ]
     assert all(report.pop("evaluations") for report in found)
     assert found[0] == found[1] and found[0]["rows"] == 900
+    (tmp_path / "few.py").write_text(_FEW)
+    for name, flags in (("here", []), ("there", engine)):
+        done = run("few", *argv, f"--output={name}", *flags)
+        assert done.returncode == 0, done.stderr
+        report = json.loads((tmp_path / name / "evaluation.json").read_text())
+        assert report.pop("evaluations") and report["bounds"]
+        found.append(report)
+    assert found[2] == found[3] and found[2]["rows"] == 900
 
 
-# Runs the gate, for which more than 100 rows are many.
+# Runs a module for which more than 100 rows are many.
 _FEW = """
-import sys
-from trainer.gating import answered, command
-answered.EXACT_ROWS = 100
-sys.exit(command.main(sys.argv[1:]))
+import runpy, sys
+from trainer.metrics import rows_or_sums
+rows_or_sums.EXACT_ROWS = 100
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
@@ -105,7 +124,7 @@ def test_a_gate_is_that_of_the_local_command(engine, data, trained, tmp_path, ru
     for name, flags in (("here", []), ("there", engine)):
         candidate = shutil.copytree(jobs[0], tmp_path / name)
         argv = [f"--candidate={candidate}", f"--baseline={jobs[1]}", f"--data={data}"]
-        done = run("few", *argv, "--by=city,age", "--group=level", *flags)
+        done = run("few", "trainer.gate", *argv, "--by=city,age", "--group=level", *flags)
         assert done.returncode in (0, 3, 4), done.stderr
         report = json.loads((tmp_path / name / "assets.extra" / "gate.json").read_text())
         for subject in report["metrics"]:

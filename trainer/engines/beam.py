@@ -6,7 +6,7 @@ import logging
 import pickle  # noqa: S403
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -59,12 +59,15 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
     Raises:
         UserError: an option is wrong, or the pipeline fails.
     """
-
-    def build(started: beam.PCollection, stem: str) -> None:
-        _ = _merge(job, started) | "store" >> beam.Map(lambda found: _store(stem, found))
-
-    with _run(words, tasks, build) as stem:
-        return _load(stem)
+    options = parse_options(words)
+    with _open_folder(options) as folder, _translate_errors():
+        path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
+        pipeline = beam.Pipeline(options=options)
+        # Without Reshuffle, the runner may run all tasks in one bundle.
+        started = pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle()
+        _ = _merge(job, started) | "store" >> beam.Map(lambda found: _store(path, found))
+        pipeline.run().wait_until_finish()
+        return _load(path)
 
 
 def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None:
@@ -101,54 +104,6 @@ def _merge(job: Job, started: beam.PCollection) -> beam.PCollection:
         | "merge" >> beam.CombineGlobally(_Combine(job))
         | "complete" >> beam.Map(lambda found: job.complete(found[0]))
     )
-
-
-def _start(pipeline: beam.Pipeline, tasks: Sequence[Any]) -> beam.PCollection:
-    # Without Reshuffle, the runner may run all tasks in one bundle.
-    return pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle()
-
-
-def gather_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Iterator[Outcome]:
-    """Yields the outcome of each task, in their order.
-
-    Args:
-        job: the work.
-        tasks: at least one.
-        words: options of the pipeline.
-
-    Raises:
-        UserError: an option is wrong, or the pipeline fails.
-    """
-
-    def build(started: beam.PCollection, stem: str) -> None:
-        _ = started | "run" >> beam.Map(
-            lambda task: _store(f"{stem}-{task[0]}", job.perform(task[1]))
-        )
-
-    with _run(words, tasks, build) as stem:
-        for index in range(len(tasks)):
-            yield _load(f"{stem}-{index}")
-            FileSystems.delete([f"{stem}-{index}"])
-
-
-@contextlib.contextmanager
-def _run(
-    words: Sequence[str], tasks: Sequence[Any], build: Callable[[beam.PCollection, str], None]
-) -> Iterator[str]:
-    """Runs a pipeline of (index, task), and yields the begin of the paths that it has written.
-
-    Args:
-        words: options of the pipeline.
-        tasks: at least one.
-        build: adds to the pipeline what runs the tasks, and stores outcomes at such paths.
-    """
-    options = parse_options(words)
-    with _open_folder(options) as folder, _translate_errors():
-        stem = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
-        pipeline = beam.Pipeline(options=options)
-        build(_start(pipeline, tasks), stem)
-        pipeline.run().wait_until_finish()
-        yield stem
 
 
 def parse_options(words: Sequence[str]) -> PipelineOptions:

@@ -1,12 +1,12 @@
 """Runs work with the engine that the flags choose."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Optional, TypeVar
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
-from trainer.engines.work import PassWork, Result, Tasks, Work, open_outcome, start_job
+from trainer.engines.work import PassWork, Result, Work, open_outcome, start_job
 from trainer.inputs.files import DataFile
 from trainer.passes.contract import Pass, Piece
 from trainer.passes.local import run_here
@@ -53,8 +53,19 @@ def run_tasks(
     Raises:
         UserError: a task fails, or the engine does.
     """
-    run, _, options = _start(tasks, what, engine)
-    return open_outcome(work, run(start_job(work, finish), tasks, options))
+    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
+    job = start_job(work, finish)
+    # Imported here, because each needs its extra.
+    if engine.name == BEAM:
+        # Beam warns of extras that are missing, and that nothing here needs.
+        logging.disable(logging.WARNING)
+        from trainer.engines.beam import run_on_beam
+
+        logging.disable(logging.NOTSET)
+        return open_outcome(work, run_on_beam(job, tasks, engine.beam_options))
+    from trainer.engines.spark import run_on_spark
+
+    return open_outcome(work, run_on_spark(job, tasks, dict(engine.spark_options)))
 
 
 def store_template(
@@ -89,43 +100,3 @@ def group_files(files: Sequence[File]) -> list[Sequence[File]]:
     """
     size = -(-len(files) // MAX_MODEL_TASKS)
     return [files[first : first + size] for first in range(0, len(files), size)]
-
-
-def gather_tasks(
-    work: Tasks[Any, Result], tasks: Sequence[Any], what: str, engine: Engine
-) -> Iterator[Result]:
-    """Yields the result of each task, in their order, when an engine has run all.
-
-    Args:
-        work: the work.
-        tasks: at least one.
-        what: the work, for messages: "reading the data".
-        engine: beam or spark.
-
-    Raises:
-        UserError: a task fails, or the engine does.
-    """
-    _, gather, options = _start(tasks, what, engine)
-    for outcome in gather(start_job(work), tasks, options):
-        yield open_outcome(work, outcome)
-
-
-def _start(tasks: Sequence[Any], what: str, engine: Engine) -> tuple[Any, Any, Any]:
-    """Says what is run, and returns the engine's functions and options.
-
-    Returns:
-        a function that returns the merged outcome of tasks, one that yields the outcome of each,
-        and the options that both take.
-    """
-    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
-    # Imported here, because each needs its extra.
-    if engine.name == BEAM:
-        # Beam warns of extras that are missing, and that nothing here needs.
-        logging.disable(logging.WARNING)
-        from trainer.engines.beam import gather_on_beam, run_on_beam
-
-        logging.disable(logging.NOTSET)
-        return run_on_beam, gather_on_beam, engine.beam_options
-    from trainer.engines.spark import gather_on_spark, run_on_spark
-
-    return run_on_spark, gather_on_spark, dict(engine.spark_options)

@@ -57,25 +57,6 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
         return job.complete(pickle.loads(row[0]))  # noqa: S301
 
 
-def gather_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Iterator[Outcome]:
-    """Yields the outcome of each task, in their order.
-
-    Args:
-        job: the work.
-        tasks: at least one.
-        options: property → value.
-
-    Raises:
-        UserError: an option is wrong, or the job fails.
-    """
-    # The results may be larger than Spark's limit of 1 GB.
-    with _open_session({"spark.driver.maxResultSize": "0", **options}) as session:
-        table, _ = _map(session, len(tasks), lambda index: (index, job.perform(tasks[index])))
-        packed = [pickle.loads(row[0]) for row in table.toLocalIterator()]  # noqa: S301
-    for _, outcome in sorted(packed, key=lambda one: one[0]):
-        yield outcome
-
-
 def _map(session: SparkSession, count: int, perform: Callable[[int], Any]) -> tuple[DataFrame, int]:
     """Returns a table with the packed result of each of `count` tasks, and its number of parts."""
 

@@ -1,9 +1,10 @@
 """Measures checkpoints of a trained model on given files: metrics, and predictions by slice."""
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +21,15 @@ from trainer.job_dir.checkpoints import find_corruption
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
 from trainer.metrics.grouping import Grouper, Grouping
-from trainer.metrics.scored import ScoredRows
+from trainer.metrics.rows_or_sums import RowsOrSums
+from trainer.metrics.tally import Detail, Tally
 from trainer.models.build import build_estimator
 from trainer.schema import resolve_defaults
 
 # Task → the output of the Estimator from which the metrics of slices are computed.
 OUTPUTS = {"binary": "logistic", "multiclass": "probabilities", "regression": "predictions"}
-
-Result = TypeVar("Result")
+# Most bins of the scores of all rows, and of a slice, and values of a slicing, of very many rows.
+SUM_LIMITS = (65_536, 2_048, 5_000)
 
 
 class SlicedPredictions(NamedTuple):
@@ -83,17 +85,9 @@ class CheckpointMeter:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
         input_fn = self._make_input_fn()
-        metrics = self._translate_errors(
-            checkpoint,
-            lambda: self._estimator.evaluate(
-                input_fn,
-                hooks=[
-                    _ShapeCheck(checkpoint),
-                    ProgressHook(console, self._batch_size, self._total),
-                ],
-                checkpoint_path=checkpoint,
-            ),
-        )
+        hooks = [_ShapeCheck(checkpoint), ProgressHook(console, self._batch_size, self._total)]
+        with self._translated_errors(checkpoint):
+            metrics = self._estimator.evaluate(input_fn, hooks=hooks, checkpoint_path=checkpoint)
         step = int(metrics.pop("global_step"))
         result = {name: float(value) for name, value in metrics.items()}
         console.log(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
@@ -109,41 +103,66 @@ class CheckpointMeter:
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
-        scored = self.score(checkpoint, console)
-        return SlicedPredictions(scored.predictions, scored.places.finish())
+        grouper, parts = self._open_grouper(), []
+        with contextlib.closing(self._score(checkpoint, console)) as scored:
+            for predictions, chunk in scored:
+                parts.append(predictions)
+                grouper.add(chunk)
+        return SlicedPredictions(slices.join_predictions(parts), grouper.finish())
 
-    def score(self, checkpoint: str, console: Console) -> ScoredRows[Grouper]:
-        """Returns all rows with the scores of a checkpoint.
+    def measure_rows(
+        self, checkpoint: str, order: int, draws: bool, console: Console
+    ) -> RowsOrSums[Grouper, Tally]:
+        """Returns all rows with the scores of a checkpoint if there are few, and their sums.
 
         Those of a share of a file depend on it alone.
 
         Args:
             checkpoint: its path.
+            order: higher for later rows of the data.
+            draws: whether a plot of all rows is needed.
             console: shows progress.
 
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
+        model = self._model
+        detail = Detail(model.schema.task, model.config.eval.threshold, *SUM_LIMITS, is_drawn=draws)
+        columns, is_weighted = model.statistics.columns, bool(model.schema.weight)
+        tally = Tally(detail, self._by, model.schema, columns, is_weighted)
+        found = RowsOrSums(order, self._open_grouper(), tally)
+        with contextlib.closing(self._score(checkpoint, console)) as scored:
+            for predictions, chunk in scored:
+                found.add(predictions, np.zeros(len(predictions.labels), np.int64), chunk)
+        found.drop(self._source.dropped)
+        return found
+
+    def _open_grouper(self) -> Grouper:
+        return Grouper(self._by, self._model.schema, self._model.statistics.columns)
+
+    def _score(
+        self, checkpoint: str, console: Console
+    ) -> Generator[tuple[slices.Predictions, Chunk], None, None]:
+        """Yields rows with the scores of a checkpoint, and the columns of the slicings."""
         schema = self._model.schema
         progress = start_progress(console, self._total)
-        scores = self.predict_inputs(checkpoint, self._make_input_fn(by_chunk=True), progress)
+        batches = self._predict_batches(checkpoint, self._make_input_fn(by_chunk=True), progress)
         names = dict.fromkeys(
             [schema.label.column, *(name for names in self._by for name in names)]
         )
         if schema.weight:
             names[schema.weight] = None
-        # Labels, weights and slices come from a second pass over the rows, in the same order.
-        grouper = Grouper(self._by, schema, self._model.statistics.columns)
-        labels, weights = [], []
-        for chunk in self._source.read(names=list(names)):
-            labels.append(slices.read_labels(chunk, schema))
-            if schema.weight:
-                weights.append(chunk[schema.weight])
-            grouper.add(chunk)
-        predictions = slices.Predictions(
-            np.concatenate(labels), scores, np.concatenate(weights) if weights else None
-        )
-        return ScoredRows(predictions, grouper, self._source.dropped)
+        with contextlib.closing(batches):
+            # Labels, weights and slices come from a second reading of the rows, in the same order.
+            for chunk in self._source.read(names=list(names)):
+                labels = slices.read_labels(chunk, schema)
+                parts: list[np.ndarray] = []
+                # No batch has rows of two chunks.
+                while sum(len(part) for part in parts) < len(labels):
+                    parts.append(next(batches))
+                weights = chunk[schema.weight] if schema.weight else None
+                yield slices.Predictions(labels, np.concatenate(parts), weights), chunk
+            next(batches, None)
 
     def predict_inputs(
         self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress
@@ -158,23 +177,23 @@ class CheckpointMeter:
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
-        output = OUTPUTS[self._model.schema.task]
+        return np.concatenate(list(self._predict_batches(checkpoint, input_fn, progress)))
 
-        def run() -> list[np.ndarray]:
-            batches = []
+    def _predict_batches(
+        self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress
+    ) -> Generator[np.ndarray, None, None]:
+        """Yields the scores of each batch; see `predict_inputs`."""
+        output, task = OUTPUTS[self._model.schema.task], self._model.schema.task
+        with progress, self._translated_errors(checkpoint):
             for batch in self._estimator.predict(
                 input_fn,
                 predict_keys=[output],
                 checkpoint_path=checkpoint,
                 yield_single_examples=False,
             ):
-                batches.append(batch[output])
-                progress.add(len(batch[output]))
-            return batches
-
-        with progress:
-            scores = np.concatenate(self._translate_errors(checkpoint, run))
-        return scores if self._model.schema.task == "multiclass" else scores.reshape(-1)
+                scores = batch[output]
+                progress.add(len(scores))
+                yield scores if task == "multiclass" else scores.reshape(-1)
 
     def read_rows(self, indices: np.ndarray) -> Chunk:
         """Returns some rows: input column → float32, int64, or bytes as objects, [indices].
@@ -193,10 +212,11 @@ class CheckpointMeter:
         back = np.argsort(order, kind="stable")
         return {name: np.concatenate([part[name] for part in parts])[back] for name in names}
 
-    def _translate_errors(self, checkpoint: str, call: Callable[[], Result]) -> Result:
-        """Returns the result of call(); translates TensorFlow's errors into a UserError."""
+    @contextlib.contextmanager
+    def _translated_errors(self, checkpoint: str) -> Iterator[None]:
+        """Translates TensorFlow's errors into a UserError."""
         try:
-            return call()
+            yield
         except (tf.errors.OpError, ValueError) as error:
             if self._source.error is not None:
                 raise self._source.error from error

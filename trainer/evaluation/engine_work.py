@@ -8,17 +8,20 @@ from trainer import storage
 from trainer.console import Console
 from trainer.engines.dividing import divide_files
 from trainer.engines.options import Engine
-from trainer.engines.running import gather_tasks, group_files
+from trainer.engines.running import group_files, run_tasks
 from trainer.evaluation.checkpoint_metrics import CheckpointMeter
-from trainer.evaluation.measuring import measure_sliced
+from trainer.evaluation.measuring import measure_found
 from trainer.evaluation.opening import Replaced, Slicing, open_model
 from trainer.evaluation.report import EvaluationReport
 from trainer.inputs.data_sets import find_eval_files
-from trainer.inputs.files import DataFile
 from trainer.inputs.stretches import describe_dialect
 from trainer.job_dir.trained_job import Model, fetch_checkpoints
 from trainer.metrics.grouping import Grouper
-from trainer.metrics.scored import ScoredRows, join_scored
+from trainer.metrics.rows_or_sums import RowsOrSums
+from trainer.metrics.tally import Tally
+from trainer.passes.contract import Piece, number_files
+
+Scored = RowsOrSums[Grouper, Tally]
 
 
 class Job(NamedTuple):
@@ -46,8 +49,8 @@ class ScoreWork(NamedTuple):
     job: Job
     by: Sequence[Sequence[str]]
 
-    def run(self, task: Sequence[DataFile]) -> ScoredRows[Grouper]:
-        """Returns the rows of some files, with their scores.
+    def run(self, task: Sequence[Piece]) -> Scored:
+        """Returns the rows of some files, with their scores, or their sums.
 
         Args:
             task: the files.
@@ -62,13 +65,24 @@ class ScoreWork(NamedTuple):
         ):
             model = open_model(job.job_dir, job.replaced, copies, console)
             (path,) = fetch_checkpoints(job.job_dir, job.checkpoint, False, copies)
-            return CheckpointMeter(model, task, self.by, folder).score(path, console)
+            meter = CheckpointMeter(model, [piece.file for piece in task], self.by, folder)
+            return meter.measure_rows(path, task[0].order, not self.by, console)
+
+    def merge(self, first: Scored, second: Scored) -> Scored:
+        """Returns the rows of two groups of files, or their sums.
+
+        Args:
+            first: of one group; changed.
+            second: of the other.
+        """
+        first.merge(second)
+        return first
 
 
 def evaluate_on_engine(
     job: Job, step: int, model: Model, slicing: Slicing, engine: Engine
 ) -> EvaluationReport:
-    """Returns the exact metrics of a checkpoint, of all rows and by slice.
+    """Returns the metrics of a checkpoint, of all rows and by slice.
 
     Args:
         job: the job.
@@ -82,10 +96,9 @@ def evaluate_on_engine(
     """
     files = find_eval_files(model.config.data, model.schema)
     work = ScoreWork(job, slicing.check(model.schema))
-    shares = divide_files(files, describe_dialect(model.config.data), engine)
-    scored = join_scored(gather_tasks(work, group_files(shares), "evaluating", engine))
-    groupings = scored.places.finish()
-    sliced = measure_sliced(model, scored.predictions, groupings, slicing.min_rows)
+    pieces = number_files(divide_files(files, describe_dialect(model.config.data), engine))
+    found = run_tasks(work, group_files(pieces), "evaluating", engine)
+    sliced = measure_found(model, found, slicing.min_rows)
     evaluated = {"checkpoint": job.checkpoint, "step": step, **sliced.overall}
     paths = [file.path for file in files]
     threshold = model.config.eval.threshold

@@ -2,8 +2,9 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge.terminal import find_width, format_table
@@ -25,16 +26,21 @@ class Sliced(NamedTuple):
     """The metrics of one checkpoint for all rows and by slice.
 
     Attributes:
-        predictions: of all rows.
+        predictions: of all rows; of very many, weighted rows that look like them in a plot.
+        rows: number of rows.
         overall: metrics of all rows.
         parts: the slices.
         min_rows: a slice with fewer rows is marked.
+        bounds: "overall" and "slices" → metric → by how much it can differ at most from that of
+            the rows; empty if all metrics are exact.
     """
 
     predictions: slices.Predictions
+    rows: int
     overall: dict[str, float]
     parts: list[slices.Slice]
     min_rows: int
+    bounds: Mapping[str, dict[str, float]] = MappingProxyType({})
 
 
 class EvaluationReport(NamedTuple):
@@ -76,12 +82,15 @@ def write_evaluation(report: EvaluationReport, output: Path) -> str:
     if report.sliced is not None:
         overall, parts = report.sliced.overall, report.sliced.parts
         document.update(
-            rows=len(report.sliced.predictions.labels),
+            rows=report.sliced.rows,
             overall=overall,
             min_rows=report.sliced.min_rows,
             slices=[part._asdict() for part in parts],
         )
         lines += _describe_slices(report.sliced, _main_metric(task))
+        if report.sliced.bounds:
+            document.update(bounds=report.sliced.bounds)
+            lines += _describe_bounds(report.sliced)
     path, plot = output / job_layout.EVALUATION_REPORT, output / job_layout.EVALUATION_PLOT
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -121,7 +130,7 @@ def _describe_evaluations(evaluations: list[dict[str, Any]], task: str) -> list[
 
 
 def _describe_slices(sliced: Sliced, main: str) -> list[str]:
-    overall, rows = sliced.overall, len(sliced.predictions.labels)
+    overall, rows = sliced.overall, sliced.rows
     shown = [main, *(name for name in overall if name != main)][:SHOWN_COLUMNS]
     lines = []
     for by in dict.fromkeys(part.by for part in sliced.parts):
@@ -138,6 +147,16 @@ def _describe_slices(sliced: Sliced, main: str) -> list[str]:
                 f"  {len(parts) - SHOWN_SLICES} smaller slices are in "
                 f"{job_layout.EVALUATION_REPORT}"
             )
+    return lines
+
+
+def _describe_bounds(sliced: Sliced) -> list[str]:
+    """Says how exact the areas of very many rows are."""
+    lines = [""]
+    for kind, what in (("overall", "all rows"), ("slices", "each slice")):
+        bounds = [f"{name} {bound:.1g}" for name, bound in sliced.bounds.get(kind, {}).items()]
+        if bounds:
+            lines.append(f"of {what}, at most this far from exact: {', '.join(bounds)}")
     return lines
 
 

@@ -20,7 +20,6 @@ from trainer.export.checker import to_example
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
-from trainer.gating.answered import Answered
 from trainer.gating.measured import OTHER_ROWS, Settings
 from trainer.gating.places import Places
 from trainer.gating.tally import Tally, group_rows
@@ -32,9 +31,12 @@ from trainer.inputs.shuffle import FILE, ROW, Chunk, count_rows
 from trainer.inputs.stretches import describe_dialect
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
+from trainer.metrics.rows_or_sums import RowsOrSums
 from trainer.passes.contract import Piece, number_files
 from trainer.prediction.description import ExportDescription
 from trainer.schema import Schema, resolve_defaults
+
+Answered = RowsOrSums[Places, Tally]
 
 BATCH_ROWS = 8_192
 NUM_TIMED = 100
@@ -194,7 +196,7 @@ class Question(NamedTuple):
         schema, first = self.description.schema, self.candidate or self
         places = first._open_places()
         tally = Tally(self.settings, first.by, first.description, bool(schema.weight))
-        answered = Answered(pieces[0].order, self._open_places(), tally)
+        answered = RowsOrSums(pieces[0].order, self._open_places(), tally)
         for chunk, placed in pairs:
             predictions = slices.Predictions(
                 slices.read_labels(chunk, schema),

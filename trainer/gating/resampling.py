@@ -9,15 +9,21 @@ from typing import Optional
 
 import numpy as np
 
-from trainer.metrics.baselines import CALIBRATION_BINS, EPSILON
 from trainer.metrics.slices import Predictions
+from trainer.metrics.sums import (
+    RANKING,
+    Values,
+    find_bins,
+    measure_areas,
+    measure_sums,
+    tabulate_binary,
+    tabulate_multiclass,
+    tabulate_regression,
+)
 
 MAX_SAMPLES, MIN_SAMPLES = 1_000, 200
 # About the number of draws of all samples together, and of those that are in memory at once.
 MAX_DRAWS, CHUNK_DRAWS = 20_000_000, 1_000_000
-RANKING = ("auc", "auc_precision_recall")
-
-Values = dict[str, np.ndarray]
 
 
 def count_samples(num_rows: int) -> int:
@@ -79,25 +85,15 @@ def _make_regression(
     labels: np.ndarray, scores: np.ndarray, weights: np.ndarray
 ) -> Callable[[np.ndarray], Values]:
     # Sums about the mean, so that large labels lose no digits.
-    table = _tabulate_regression(labels, scores, labels.mean()) * weights[:, None]
+    table = tabulate_regression(labels, scores, labels.mean()) * weights[:, None]
     return lambda counts: measure_sums("regression", 0.0, counts @ table)
-
-
-def _tabulate_regression(labels: np.ndarray, scores: np.ndarray, centre: float) -> np.ndarray:
-    centred, errors = labels - centre, scores - labels
-    return np.stack([np.ones_like(labels), errors**2, np.abs(errors), centred, centred**2], 1)
 
 
 def _make_multiclass(
     ids: np.ndarray, scores: np.ndarray, weights: np.ndarray
 ) -> Callable[[np.ndarray], Values]:
-    table = _tabulate_multiclass(ids, scores) * weights[:, None]
+    table = tabulate_multiclass(ids, scores) * weights[:, None]
     return lambda counts: measure_sums("multiclass", 0.0, counts @ table)
-
-
-def _tabulate_multiclass(ids: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    losses = -np.log(np.clip(scores[np.arange(len(ids)), ids], EPSILON, 1 - EPSILON))
-    return np.stack([np.ones(len(ids)), scores.argmax(axis=1) == ids, losses], 1)
 
 
 def _make_binary(
@@ -109,7 +105,7 @@ def _make_binary(
 ) -> Callable[[np.ndarray], Values]:
     order = np.argsort(-scores, kind="stable")
     labels, scores, weights = labels[order], scores[order], weights[order]
-    table = _tabulate_binary(labels, scores, threshold)
+    table = tabulate_binary(labels, scores, threshold)
     table *= weights[:, None]
     # The rows of a bin follow one another, because they are sorted by score.
     gaps, bins = (scores - labels) * weights, find_bins(scores)
@@ -129,109 +125,6 @@ def _make_binary(
         return values
 
     return measure
-
-
-def _tabulate_binary(labels: np.ndarray, scores: np.ndarray, threshold: float) -> np.ndarray:
-    positive = scores > threshold
-    chosen = np.clip(np.where(labels > 0.5, scores, 1 - scores), EPSILON, 1 - EPSILON)
-    right = (scores >= 0.5) == (labels > 0.5)
-    table = np.empty([len(labels), 6])
-    # One column after another: together, they would take as much memory again as the table.
-    table[:, 0], table[:, 1], table[:, 3], table[:, 4] = 1, right, labels, positive
-    np.negative(np.log(chosen), out=table[:, 2])
-    np.multiply(positive, labels, out=table[:, 5])
-    return table
-
-
-def find_bins(scores: np.ndarray) -> np.ndarray:
-    """Returns the bin of the calibration error of each score, int64 [rows].
-
-    Args:
-        scores: [rows], from 0 to 1.
-    """
-    bins: np.ndarray = np.clip(
-        (scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1
-    )
-    return bins
-
-
-def tabulate(task: str, predictions: Predictions, threshold: float, centre: float) -> np.ndarray:
-    """Returns what the metrics of rows are computed from, float64 [rows, columns], weighted.
-
-    Args:
-        task: binary, multiclass or regression.
-        predictions: of the rows.
-        threshold: decision threshold of the scores.
-        centre: a number near the mean of the labels of a regression.
-    """
-    labels, scores = predictions.labels, predictions.scores.astype(np.float64)
-    if task == "multiclass":
-        table = _tabulate_multiclass(labels.astype(np.int64), scores)
-    elif task == "regression":
-        table = _tabulate_regression(labels.astype(np.float64), scores, centre)
-    else:
-        table = _tabulate_binary(labels.astype(np.float64), scores, threshold)
-    weights = predictions.weights
-    return table if weights is None else table * weights.astype(np.float64)[:, None]
-
-
-def measure_sums(
-    task: str, threshold: float, sums: np.ndarray, gaps: Optional[np.ndarray] = None
-) -> Values:
-    """Returns metric → values [samples], of sums of the rows of `tabulate`; no areas.
-
-    Args:
-        task: binary, multiclass or regression.
-        threshold: decision threshold of the scores.
-        sums: float64 [samples, columns].
-        gaps: binary: sums of score - label, weighted, by bin, [samples, bins].
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if task == "multiclass":
-            total, hits, loss = sums.T
-            return {"accuracy": hits / total, "log_loss": loss / total}
-        if task == "regression":
-            total, squared, absolute, first, second = sums.T
-            residual = squared / total
-            spread = second / total - (first / total) ** 2
-            r2 = np.where(spread > 0, 1 - residual / spread, 0.0)
-            return {"rmse": np.sqrt(residual), "mae": absolute / total, "r2": r2}
-        total, hits, loss, positives, called, true_positives = sums.T
-        assert gaps is not None
-        return {
-            "accuracy": hits / total,
-            "log_loss": loss / total,
-            "calibration_error": np.abs(gaps).sum(axis=1) / total,
-            f"precision_at_{threshold:g}": true_positives / called,
-            f"recall_at_{threshold:g}": true_positives / positives,
-            "positives": positives / total,
-        }
-
-
-def measure_areas(hits: np.ndarray, false_alarms: np.ndarray) -> Values:
-    """Returns the areas under both curves, metric → values [samples].
-
-    Args:
-        hits: weights of the positives with at least each threshold, the highest first, float64
-            [samples, thresholds].
-        false_alarms: likewise of the negatives.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        recall = hits / hits[:, -1:]
-        fall_out = false_alarms / false_alarms[:, -1:]
-        heights = recall.copy()
-        heights[:, 1:] += recall[:, :-1]
-        auc = np.sum(np.diff(fall_out, prepend=0.0, axis=1) * heights, axis=1) / 2
-        tiny = np.finfo(np.float64).tiny
-        del fall_out, heights
-        precision = hits / np.maximum(hits + false_alarms, tiny)
-        average = np.sum(np.diff(recall, prepend=0.0, axis=1) * precision, axis=1)
-    # Both are undefined where only one class was drawn.
-    undefined = ~np.isfinite(auc)
-    return {
-        "auc": np.where(undefined, np.nan, auc),
-        "auc_precision_recall": np.where(undefined, np.nan, average),
-    }
 
 
 def find_interval(estimate: float, samples: np.ndarray, confidence: float) -> tuple[float, float]:

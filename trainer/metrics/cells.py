@@ -12,7 +12,7 @@ import numpy as np
 # What is beyond the first unit times 2**31, or below half of the last, is rounded to it.
 UNITS = tuple(2.0**exponent for exponent in (64, 32, 0, -32, -64))
 WHOLE = (1.0,)
-_LARGEST = 2.0**94
+LARGEST = 2.0**94
 # Fewer keys than this wait to be reduced.
 WAITING = 1 << 14
 
@@ -24,7 +24,7 @@ def to_limbs(values: np.ndarray, units: tuple[float, ...] = UNITS) -> np.ndarray
         values: float64 [rows, columns], finite.
         units: powers of two, descending.
     """
-    rest = np.clip(values, -_LARGEST, _LARGEST)
+    rest = np.clip(values, -LARGEST, LARGEST)
     limbs = np.empty((*values.shape, len(units)), np.int64)
     for number, unit in enumerate(units):
         multiple = np.rint(rest / unit)

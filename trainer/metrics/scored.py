@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, Optional, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
-from trainer.inputs.bad_rows import BadRows
-from trainer.metrics.slices import Predictions
+from trainer.metrics.slices import Predictions, join_predictions
 
 
 class _Mergeable(Protocol):
@@ -26,12 +23,10 @@ class ScoredRows(Generic[Sorter]):
     Attributes:
         predictions: labels, scores and weights.
         places: where each row belongs.
-        dropped: the rows that were left out; None: no row may be.
     """
 
     predictions: Predictions
     places: Sorter
-    dropped: Optional[BadRows] = None
 
 
 def join_scored(parts: Iterable[ScoredRows[Sorter]]) -> ScoredRows[Sorter]:
@@ -39,32 +34,9 @@ def join_scored(parts: Iterable[ScoredRows[Sorter]]) -> ScoredRows[Sorter]:
 
     Args:
         parts: at least one; must not be used afterwards.
-
-    Raises:
-        UserError: more rows were left out than may be.
     """
-    labels, scores, weights = [], [], []
-    places: Optional[Sorter] = None
-    dropped: Optional[BadRows] = None
-    for part in parts:
-        if dropped is None:
-            dropped = part.dropped
-        elif part.dropped is not None:
-            dropped.merge(part.dropped)
-            # Each part has fewer than may be.
-            dropped.drop(0)
-        labels.append(part.predictions.labels)
-        scores.append(part.predictions.scores)
-        if part.predictions.weights is not None:
-            weights.append(part.predictions.weights)
-        if places is None:
-            places = part.places
-        else:
-            places.merge(part.places)
-    assert places is not None
-    joined = Predictions(
-        np.concatenate(labels),
-        np.concatenate(scores),
-        np.concatenate(weights) if weights else None,
-    )
-    return ScoredRows(joined, places, dropped)
+    first, *others = parts
+    for other in others:
+        first.places.merge(other.places)
+    joined = join_predictions([first.predictions, *(other.predictions for other in others)])
+    return ScoredRows(joined, first.places)

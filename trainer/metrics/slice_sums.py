@@ -11,7 +11,6 @@ from trainer.errors import UserError
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics.cells import Cells, reduce
 from trainer.metrics.grouping import Grouper
-from trainer.metrics.slices import MAX_SLICES
 from trainer.schema import Range, Schema
 
 # Each place has at most so many bins.
@@ -43,26 +42,34 @@ class Slice(NamedTuple):
         value: of the slice.
         sums: kind → its places, ascending, int64 [places], and their sums, int64 [places, columns].
         levels: kind → how often neighbouring bins became one.
+        widths: kind → number of places.
+        ordered: whether the slices have a natural order.
     """
 
     value: str
     sums: dict[str, tuple[np.ndarray, np.ndarray]]
     levels: dict[str, int]
+    widths: dict[str, int]
+    ordered: bool
 
 
 class SliceSums:
     """The sums of one slicing.
 
-    Rows are kept apart by the values of the columns. If there are more different ones than
-    MAX_SLICES, numbers are replaced by the bins of the training data.
+    Rows are kept apart by the values of the columns. If there are too many different ones, numbers
+    are replaced by the bins of the training data.
 
     Args:
         names: columns of the slicing; none: all rows are one slice.
         schema: types and buckets of the columns.
         ranges: statistics of the training data.
+        max_values: there may be so many different values.
     """
 
-    def __init__(self, names: Sequence[str], schema: Schema, ranges: dict[str, Range]):
+    def __init__(
+        self, names: Sequence[str], schema: Schema, ranges: dict[str, Range], max_values: int
+    ):
+        self._max_values = max_values
         self._names = list(names)
         self._schema = schema
         self._ranges = ranges
@@ -131,7 +138,7 @@ class SliceSums:
 
     def _shrink(self) -> None:
         """Replaces numbers by bins if there are too many different values."""
-        if len(self._codes) <= MAX_SLICES:
+        if len(self._codes) <= self._max_values:
             return
         for name in self._names:
             column, trained = self._schema.columns[name], self._ranges.get(name)
@@ -140,7 +147,7 @@ class SliceSums:
             if trained.bins is not None:
                 self._edges.setdefault(name, np.asarray(trained.bins.edges, np.float64))
         self._rebin()
-        if len(self._codes) > MAX_SLICES:
+        if len(self._codes) > self._max_values:
             self._is_refused = True
             self._codes, self._cells = {}, {}
 
@@ -190,7 +197,7 @@ class SliceSums:
         self._shrink()
 
     def finish(self) -> list[Slice]:
-        """Returns the slices, in no order; for at least one row.
+        """Returns the slices, in their natural order if there is one; for at least one row.
 
         Raises:
             UserError: there are too many.
@@ -198,13 +205,13 @@ class SliceSums:
         by = "*".join(self._names)
         if self._is_refused:
             raise UserError(
-                f"--by={by}: more than {MAX_SLICES:,} slices; so many are measured of few rows "
-                "only: name columns of fewer values, or give numbers buckets in the schema"
+                f"--by={by}: more than {self._max_values:,} slices; so many are measured of few "
+                "rows only: name columns of fewer values, or give numbers buckets in the schema"
             )
-        places, names = np.zeros(1, np.int64), [""]
+        places, names, ordered = np.zeros(1, np.int64), [""], False
         if self._names:
-            places, names = self._group(by)
-        found = [Slice(name, {}, self._levels) for name in names]
+            places, names, ordered = self._group(by)
+        found = [Slice(name, {}, self._levels, self._widths, ordered) for name in names]
         for kind, cells in self._cells.items():
             width = self._widths[kind]
             self._reduce(kind, is_last=True)
@@ -217,8 +224,8 @@ class SliceSums:
                 one.sums[kind] = keys[part] % width, limbs[part]
         return found
 
-    def _group(self, by: str) -> tuple[np.ndarray, list[str]]:
-        """Returns the slice of each code, and the names of the slices, as of rows in memory."""
+    def _group(self, by: str) -> tuple[np.ndarray, list[str], bool]:
+        """Returns the slice of each code, and names and order of the slices, as of the rows."""
         columns = dict(self._schema.columns)
         for name, edges in self._edges.items():
             columns[name] = columns[name].model_copy(update={"buckets": edges.tolist()})
@@ -228,7 +235,8 @@ class SliceSums:
         grouper.add({name: _to_array(one) for name, one in zip(self._names, values)})
         grouping = grouper.finish()[by]
         used, places = np.unique(grouping.codes, return_inverse=True)
-        return places.astype(np.int64), [grouping.names[int(code)] for code in used]
+        names = [grouping.names[int(code)] for code in used]
+        return places.astype(np.int64), names, grouping.ordered
 
 
 def _join_bins(keys: np.ndarray, level: int) -> np.ndarray:

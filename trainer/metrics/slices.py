@@ -31,6 +31,20 @@ class Predictions(NamedTuple):
     weights: Optional[np.ndarray]
 
 
+def join_predictions(parts: Sequence[Predictions]) -> Predictions:
+    """Returns the rows of several parts, in their order.
+
+    Args:
+        parts: at least one; all have weights, or none.
+    """
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Predictions(
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
 class Slice(NamedTuple):
     """One slice.
 

@@ -203,8 +203,11 @@ def _draw_recalls(
 
 def _draw_deciles(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
     order = np.argsort(scores, kind="stable")
-    for part in np.array_split(order, 10):
-        if len(part):
+    ends = np.cumsum(weights[order])
+    tenths = ((ends - weights[order] / 2) * 10 / max(ends[-1], 1e-12)).astype(np.int64)
+    for tenth in range(10):
+        part = order[tenths == tenth]
+        if weights[part].sum() > 0:
             point = [np.average(array[part], weights=weights[part]) for array in (scores, labels)]
             axes.plot(*point, marker="o", color="tab:blue")
     low, high = axes.get_xlim()

@@ -101,7 +101,7 @@ def test_each_engine_gets_the_tasks(monkeypatch):
     class Module:
         pass
 
-    Module.run_on_spark, Module.gather_on_spark = staticmethod(run_on_spark), None
+    Module.run_on_spark = staticmethod(run_on_spark)
     monkeypatch.setitem(__import__("sys").modules, "trainer.engines.spark", Module)
     from trainer.engines.running import run_tasks
 

@@ -90,6 +90,34 @@ def test_an_engine_finds_what_this_process_does(
     assert ours == {**here["overall"], "step": own["step"], "checkpoint": own["checkpoint"]}
 
 
+def test_of_very_many_rows_only_sums_are_kept_here_and_on_an_engine(
+    several, make, large_file, tmp_path, beam_here, capsys, monkeypatch
+):
+    (tmp_path / "data").mkdir()
+    large_file(tmp_path / "data" / "large.parquet")
+    for number in range(2):
+        make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(90, seed=number))
+    argv = [f"--job_dir={several.folder}", f"--data={tmp_path / 'data'}"]
+    exact = _run(tmp_path, *argv, "--by=city,age")
+    assert "far from exact" not in capsys.readouterr().out and "bounds" not in exact
+    # More than a file has.
+    monkeypatch.setattr("trainer.metrics.rows_or_sums.EXACT_ROWS", 200)
+    here = _run(tmp_path, *argv, "--by=city,age")
+    assert "of each slice, at most this far from exact: auc " in capsys.readouterr().out
+    there = _run(tmp_path, *argv, "--by=city,age", "--engine=beam")
+    assert there.pop("evaluations") and here.pop("evaluations")
+    # Bit by bit.
+    assert there == here and here["rows"] == 330
+    bounds = here["bounds"]["overall"]
+    assert set(bounds) == {"auc", "auc_precision_recall"}
+    for name, value in here["overall"].items():
+        expected = pytest.approx(exact["overall"][name], rel=1e-9, abs=bounds.get(name, 0))
+        assert value == expected, name
+    assert [part["rows"] for part in here["slices"]] == [p["rows"] for p in exact["slices"]]
+    _run(tmp_path, *argv)
+    assert (tmp_path / "report" / "evaluation.png").stat().st_size > 9000
+
+
 def test_an_engine_reports_what_is_wrong_with_the_data(several, make, tmp_path, beam_here, capsys):
     path = make.csv(tmp_path / "a.csv", [{**row, "hours": "many"} for row in make.rows(3)])
     _run(tmp_path, f"--job_dir={several.folder}", f"--data={path}", "--engine=beam", status=2)

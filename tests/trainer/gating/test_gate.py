@@ -163,7 +163,7 @@ def test_of_many_rows_only_sums_are_kept(
     flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city*level"]
     documents = [gate(0, *flags, rules=rules)]
     # Fewer than the file has rows, and more than a share of it.
-    monkeypatch.setattr("trainer.gating.answered.EXACT_ROWS", 100)
+    monkeypatch.setattr("trainer.metrics.rows_or_sums.EXACT_ROWS", 100)
     documents += [gate(0, *flags, *more, rules=rules) for more in ([], ["--engine=beam"])]
     groups = [gate(0, *flags, "--group=level", *more) for more in ([], ["--engine=beam"])]
     for document in (*documents, *groups):

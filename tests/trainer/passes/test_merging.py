@@ -22,6 +22,7 @@ from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.reading import CsvStyle
 from trainer.engines.dividing import apply_parts, divide_files
 from trainer.engines.options import BEAM, Engine
+from trainer.engines.running import group_files
 from trainer.errors import UserError
 from trainer.inputs import leakage, parquet_files, row_sample
 from trainer.inputs import streaming_statistics as streaming
@@ -213,6 +214,24 @@ def test_small_files_share_tasks_and_large_ones_are_divided(tmp_path, monkeypatc
     # Few files are tasks of their own, so that each worker gets some.
     monkeypatch.undo()
     assert len(planning.plan_tasks(files[:2])) == 2
+
+
+@pytest.mark.parametrize("name", ["part-{}.tfrecord", "part-{}.tfrecord.gz", "part-{}.csv.gz"])
+def test_what_cannot_be_divided_is_shared_file_by_file(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(planning, "TASK_BYTES", 100)
+    for number in range(5):
+        head = b"\x1f\x8b" if name.endswith(".gz") else b"00"
+        (tmp_path / name.format(number)).write_bytes(head + b"0" * 99)
+    files = find_files([str(tmp_path)], "auto", "data")
+    # Nothing of them is read for it.
+    shares = divide_files(files, Dialect(",", "utf-8", 1 << 20), Engine(BEAM))
+    assert shares == files
+    assert [[piece.file for piece in task] for task in planning.plan_tasks(shares)] == [
+        [file] for file in files
+    ]
+    assert group_files(files) == [[file] for file in files]
+    monkeypatch.setattr("trainer.engines.running.MAX_MODEL_TASKS", 3)
+    assert group_files(files) == [files[:2], files[2:4], files[4:]]
 
 
 def test_the_columns_of_json_lines_are_listed_in_their_order(tmp_path, beam_here, monkeypatch):

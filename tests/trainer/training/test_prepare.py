@@ -41,7 +41,7 @@ def engine(monkeypatch):
     runs, rng = [], random.Random(3)
 
     class Module:
-        gather_on_spark, before = None, []
+        before = []
 
         @staticmethod
         def run_on_spark(job, tasks, options):
