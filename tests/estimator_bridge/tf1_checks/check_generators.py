@@ -11,65 +11,14 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
+from generated import Problem, assert_same, both, own, read, unprefetched
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimator_bridge.private_tf import from_generator_op
 from estimator_bridge.tf1.generators import MAX_ELEMENTS
 
-# As many elements as show a leak; 10,000,000 take three minutes.
-MANY = int(os.environ.get("GENERATOR_ELEMENTS", "60000"))
 EXAMPLES = int(os.environ.get("GENERATOR_EXAMPLES", "25"))
 Pair = collections.namedtuple("Pair", "first second")
-
-
-def own(generator, output_types, output_shapes=None, args=None):
-    """Returns TensorFlow's own dataset."""
-    original = from_generator_op._from_generator.args[0]
-    return original(generator, output_types, output_shapes, args, None, None)
-
-
-def both(*arguments, **options):
-    yield tf.data.Dataset.from_generator(*arguments, **options)
-    yield own(*arguments, **options)
-
-
-def unprefetched(dataset):
-    """Returns a dataset to which TensorFlow 2 adds no prefetch of its own."""
-    options = tf.data.Options()
-    if hasattr(options.experimental_optimization, "inject_prefetch"):
-        options.experimental_optimization.inject_prefetch = False
-    return dataset.with_options(options)
-
-
-def read(dataset, most=10_000):
-    """Returns the elements, and the type and the text of the error that ends them, or None."""
-    element = tf.data.make_one_shot_iterator(dataset).get_next()
-    found = []
-    with tf.Session() as session:
-        while len(found) < most:
-            try:
-                found.append(session.run(element))
-            except tf.errors.OutOfRangeError:
-                return found, None
-            except tf.errors.OpError as error:
-                return found, (type(error), error.message)
-    return found, None
-
-
-def assert_same(ours, theirs):
-    assert len(ours) == len(theirs)
-    for one, other in zip(ours, theirs):
-        flat, flat_other = tf.nest.flatten(one), tf.nest.flatten(other)
-        tf.nest.assert_same_structure(one, other)
-        for array, expected in zip(flat, flat_other):
-            array, expected = np.asarray(array), np.asarray(expected)
-            assert array.dtype == expected.dtype and array.shape == expected.shape
-            assert array.tolist() == expected.tolist()
-
-
-class Problem(Exception):
-    pass
 
 
 DTYPES = [tf.int32, tf.int64, tf.uint8, tf.float32, tf.float64, tf.bool, tf.string]
@@ -328,45 +277,6 @@ class Rows:
         for _ in range(10_000):
             counting(self.given, 1, out=self.given)
             yield self.row
-
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_memory_does_not_grow_with_the_elements():
-    def numbers():
-        for number in range(MANY):
-            yield number, b"some text"
-
-    dataset = tf.data.Dataset.from_generator(numbers, (tf.int64, tf.string), ([], []))
-    element = tf.data.make_one_shot_iterator(dataset.batch(1000)).get_next()
-    with tf.Session() as session:
-        for _ in range(10):
-            session.run(element)
-        before, total = resident(), 10_000
-        while total < MANY:
-            total += len(session.run(element)[0])
-        with pytest.raises(tf.errors.OutOfRangeError):
-            session.run(element)
-    assert total == MANY
-    # 50,000 elements that stay would take over 8 MB.
-    assert resident() - before < 8e6
-
-
-def test_sparse_and_ragged_elements_are_those_of_tensorflow():
-    from tensorflow.compat import v2
-
-    def rows():
-        for number in range(3):
-            yield v2.ragged.constant([[number], [1, 2]]), v2.sparse.from_dense([[0, number]])
-
-    signature = (v2.RaggedTensorSpec([2, None], tf.int32), v2.SparseTensorSpec([1, 2], tf.int32))
-    dataset = v2.data.Dataset.from_generator(rows, output_signature=signature)
-    assert dataset.element_spec == signature
-    found, error = read(dataset)
-    assert error is None and [one[0].to_list() for one in found][2] == [[2], [1, 2]]
 
 
 @pytest.mark.parametrize("arguments", [(5, tf.int32), (list, None), (list, tf.int32, [[3], [4]])])
