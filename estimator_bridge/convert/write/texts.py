@@ -34,7 +34,7 @@ CODE_OF_TEXTS: dict[str, tuple[tuple[str, ...], str]] = {
         '''
 def code_of(character):
     """Returns the code of a character; 0 means none, and 1 a character outside ALPHABET."""
-    return ALPHABET.index(character) + 2
+    return CODES[character]
 
 
 def character_codes(texts, to_codes):
@@ -136,7 +136,7 @@ def split_words(texts, to_codes, lower, max_words=None):
     codes = character_codes(texts, to_codes)
     letters = ops.greater_equal(codes, code_of("0"))
     if lower:
-        capitals = [c for c in ALPHABET if c.lower() != c and c.lower() in ALPHABET_SET]
+        capitals = [c for c in ALPHABET if c.lower() != c and c.lower() in CODES]
         small = np.array([0] + [code_of(c.lower()) for c in capitals], "int64")
         index = layers.IntegerLookup(vocabulary=[code_of(c) for c in capitals])(codes)
         codes = ops.where(ops.greater(index, 0), ops.take(small, index), codes)
@@ -261,7 +261,7 @@ def characters_of(plan: Any) -> Optional[set[str]]:
 
 
 def alphabet_lines(characters: Any) -> list[str]:
-    """Returns the lines of code that define ALPHABET.
+    """Returns the lines of code that define ALPHABET and CODES.
 
     Args:
       characters: the characters; None for all of Unicode.
@@ -291,7 +291,7 @@ def alphabet_lines(characters: Any) -> list[str]:
         "",
         "",
         "ALPHABET = order_alphabet(CHARACTERS)",
-        "ALPHABET_SET = set(ALPHABET)",
+        "CODES = {character: code for code, character in enumerate(ALPHABET, start=2)}",
     ]
 
 
@@ -301,14 +301,15 @@ def _layers_of(writer: Any) -> tuple[str, str]:
         "to_codes",
         lambda: writer.write(
             "to_codes",
-            'layers.TextVectorization(standardize=None, split="character", vocabulary=ALPHABET)',
+            'layers.TextVectorization(standardize=None, split="character", '
+            "vocabulary=np.array(ALPHABET))",
         ),
     )
     to_characters = writer.once(
         "to_characters",
         lambda: writer.write(
             "to_characters",
-            'layers.StringLookup(vocabulary=ALPHABET, invert=True, mask_token="", '
+            'layers.StringLookup(vocabulary=np.array(ALPHABET), invert=True, mask_token="", '
             'oov_token="\\ufffd")',
         ),
     )
