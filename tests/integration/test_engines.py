@@ -225,15 +225,27 @@ def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run):
         (["--engine=beam", "--beam_options=--no_such_option=1"], "Beam has no such option"),
         (["--engine=beam", "--beam_options=--direct_num_workers=x"], "invalid int value: 'x'"),
         (["--engine=beam", "--beam_options=--runner=Nope"], "--runner=Nope: Unexpected pipeline"),
-        (["--engine=spark", "--spark_options=master=nonsense"], "the job has failed: "),
+        (["--engine=spark", "--spark_options=master=nonsense"], "Master must either be yarn or "),
+        (["--engine=spark", "--spark_options=spark.driver.memory=x"], "Invalid maximum heap size"),
+        (
+            ["--engine=spark", "--spark_options=master=local[1] spark.executor.memory=10m"],
+            "Executor memory 10485760 must be at least",
+        ),
     ],
 )
 def test_wrong_options_are_one_line(options, message, data, run):
     if importlib.util.find_spec(PACKAGES[options[0].partition("=")[2]]) is None:
         pytest.skip("the extra is not installed")
     done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", *options)
-    assert done.returncode == 2
-    assert message in done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (2, "")
+    *_, line = done.stderr.splitlines()
+    assert message in line
+    if "spark" in options[0]:
+        # Nothing of Java's own lines, which are in a file.
+        assert done.stderr.splitlines()[:-1] == ["reading the data: 3 task(s) on spark"]
+        log = Path(line.partition("(Java's messages are in ")[2].rstrip(")"))
+        assert log.stat().st_size
+        log.unlink()
 
 
 # A job of the user's own: it reads people.json, and prints the answers as JSON.

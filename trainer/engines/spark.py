@@ -2,18 +2,18 @@
 
 import contextlib
 import pickle  # noqa: S403
-import re
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from trainer.engines.java_log import explain, open_log, redirect_output
 from trainer.engines.work import Job, Outcome, raise_temporary
 from trainer.environment.variables import is_submitted
 from trainer.errors import UserError
@@ -101,10 +101,13 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
         builder = builder.master(master)
     for name, value in properties.items():
         builder = builder.config(name, value)
-    with _translate_errors(), warnings.catch_warnings():
+    # Whoever chooses a level wants to read what Java logs.
+    log = None if submitted or "spark.log.level" in options else open_log()
+    with _translate_errors(log), warnings.catch_warnings():
         # PySpark warns of every pandas that is newer than itself, which nothing here uses.
         warnings.simplefilter("ignore", FutureWarning)
-        session = builder.getOrCreate()
+        with redirect_output(log):
+            session = builder.getOrCreate()
         context = session.sparkContext
         # Only spark-submit reads the property.
         if not submitted:
@@ -116,25 +119,11 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
 
 
 @contextlib.contextmanager
-def _translate_errors() -> Iterator[None]:
+def _translate_errors(log: Optional[Path]) -> Iterator[None]:
     from py4j.protocol import Py4JError
 
     try:
         yield
     except (PySparkException, Py4JError, OSError) as error:
         raise_temporary(error)
-        reason = _find_reason(str(error)) or type(error).__name__
-        if "JAVA_GATEWAY_EXITED" in reason:
-            reason = "Java has ended at once, for the reason above"
-        raise UserError(
-            f"--engine=spark: the job has failed: {reason[:300]}; check --spark_options"
-        ) from error
-
-
-def _find_reason(text: str) -> str:
-    """Returns the line of a stack trace that says what is wrong."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [
-        line for line in lines if re.match(r"(Caused by: |\w+(\.\w+)*(Error|Exception): )", line)
-    ]
-    return (causes or lines or [""])[-1].removeprefix("Caused by: ")
+        raise explain(error, log) from error

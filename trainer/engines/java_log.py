@@ -1,0 +1,114 @@
+"""What Java writes while Spark runs: kept in a file, so that a failure is one line."""
+
+import atexit
+import contextlib
+import functools
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Optional, Union
+
+from trainer.errors import TemporaryError, UserError
+
+# A line that names an exception, lines that say nothing of why Java has ended, and why Spark has
+# given up a cluster.
+_CAUSE = re.compile(
+    r"\s*(Caused by: |Exception in thread \"[^\"]*\" |: )?"
+    r"([\w$]+(?:\.[\w$]+)*(?:Error|Exception): .*)"
+)
+_NOISE = re.compile(r"at |WARNING: |Using |Setting |To adjust |\S+ \S+ (WARN|INFO) |Picked up ")
+_GIVEN_UP = re.compile(r"Application has been killed\. Reason: (.*)")
+_MAX_LENGTH = 300
+
+# Logs that a message names.
+_kept: set[Path] = set()
+
+
+@functools.cache
+def open_log() -> Path:
+    """Returns the file of what Java writes; it is removed at the end unless a message names it.
+
+    There is one, because all sessions of a process have one Java.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="estimator-trainer-spark-", suffix=".log")
+    os.close(descriptor)
+    atexit.register(_remove, Path(name))
+    return Path(name)
+
+
+def _remove(log: Path) -> None:
+    if log not in _kept:
+        log.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def redirect_output(log: Optional[Path]) -> Iterator[None]:
+    """Lets programs that are started meanwhile write to a file as long as they run.
+
+    Args:
+        log: the file; None: they write where this process does.
+    """
+    if log is None:
+        yield
+        return
+    streams = {1: sys.stdout, 2: sys.stderr}
+    own = {number: os.dup(number) for number in streams}
+    try:
+        with log.open("ab") as file:
+            for number, stream in streams.items():
+                stream.flush()
+                os.dup2(file.fileno(), number)
+        yield
+    finally:
+        for number, stream in streams.items():
+            stream.flush()
+            os.dup2(own[number], number)
+            os.close(own[number])
+
+
+def explain(error: Exception, log: Optional[Path]) -> Union[UserError, TemporaryError]:
+    """Returns what is raised in place of an error of Spark.
+
+    Args:
+        error: of PySpark.
+        log: what Java has written; None: nobody has kept it.
+    """
+    written = "" if log is None else log.read_text(errors="replace")
+    where = ""
+    if log is not None and written:
+        _kept.add(log)
+        where = f" (Java's messages are in {log})"
+    given_up = _GIVEN_UP.search(written)
+    if given_up:
+        return TemporaryError(
+            f"--spark_options: the cluster does not answer: {given_up[1].rstrip('. !')}; check the "
+            f"address, or try later{where}"
+        )
+    reason = find_reason(*_list_texts(error)) or type(error).__name__
+    if "JAVA_GATEWAY_EXITED" in reason:
+        reason = ": ".join(filter(None, ["Java has ended at once", find_reason(written)]))
+    return UserError(
+        f"--engine=spark: the job has failed: {reason[:_MAX_LENGTH]}; check --spark_options{where}"
+    )
+
+
+def _list_texts(error: Optional[BaseException]) -> Iterator[str]:
+    """Yields the text of an error, and of those that it comes from, which PySpark does not show."""
+    while error is not None:
+        yield str(error)
+        error = getattr(error, "_cause", None)
+
+
+def find_reason(*texts: str) -> str:
+    """Returns the line that says what is wrong.
+
+    Args:
+        texts: stack traces, or what Java has written; each is the cause of the one before.
+    """
+    causes = [found[2] for found in map(_CAUSE.match, "\n".join(texts).splitlines()) if found]
+    lines = [line.strip() for line in texts[-1].splitlines() if line.strip()]
+    told = [line for line in lines if not _NOISE.match(line)]
+    return causes[-1] if causes else "; ".join(told[:2])
