@@ -27,9 +27,8 @@ from trainer.metrics.catalogue import choose_direction
 from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Schema, Statistics, resolve_defaults
+from trainer.training.length import complete_schedule, count_steps
 
-# Evaluations of such a short job, and how many of them without an improvement end it.
-EVALUATIONS, PATIENCE = 20, 10
 # Trees that several processes grow end after at most so many times the steps of one process.
 SPARE_STEPS = 1000
 
@@ -200,7 +199,7 @@ def prepare_inputs(
     for leak in leaks:
         console.log(f"warning: possible leak: {leak}")
     batches = count_batches(config.cluster, cluster)
-    max_steps = _count_steps(config, train_scan.statistics.num_rows, batches, console)
+    max_steps = count_steps(config, train_scan.statistics.num_rows, batches, console)
     rows = train_scan.statistics.num_rows / batches
     if config.has_planned_trees and cluster.num_trainers > 1:
         max_steps *= SPARE_STEPS
@@ -208,7 +207,7 @@ def prepare_inputs(
         config = config.model_copy(update={"train": train})
         console.log("length: the last tree ends the job; processes do not wait for each other")
     else:
-        config = _complete_schedule(config, max_steps, rows, console)
+        config = complete_schedule(config, max_steps, rows, console)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
         console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
@@ -261,84 +260,6 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
                 f"data.{option}: got {getattr(data, option)}: no row is {part} data "
                 f"({describe_split(data)}); choose another value, or other columns in --eval_by"
             )
-
-
-def _count_steps(config: config_lib.Config, num_rows: int, batches: int, console: Console) -> int:
-    train = config.train
-    together = f" x {batches} replicas" if batches > 1 else ""
-    steps = config.plan_steps(num_rows, batches)
-    if train.max_steps is not None:
-        epochs = train.count_rows(train.max_steps) * batches / num_rows
-        console.log(
-            f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
-            f"{together} = {epochs:.2f} epochs"
-        )
-        return steps
-    if config.has_planned_trees:
-        console.log(
-            f"length: {config.model.n_trees:,} trees x {config.model.max_depth} layers x "
-            f"{config.count_batches_per_layer(num_rows):,} batches of {train.batch_size} rows = "
-            f"{steps:,} steps"
-        )
-        return steps
-    one_epoch = train.count_steps(num_rows / batches)
-    if train.epochs is None and one_epoch < steps:
-        epochs = train.count_rows(steps) * batches / num_rows
-        console.log(
-            f"length: {steps:,} steps of {_name_sizes(train, steps)} rows{together} = "
-            f"{epochs:.1f} epochs, since one epoch would be {one_epoch:,} steps; --epochs or "
-            "--max_steps sets another length"
-        )
-        return steps
-    console.log(
-        f"length: {train.epochs or 1:g} epoch(s) x {num_rows:,} rows / "
-        f"{_name_sizes(train, steps)} rows{together} a step = {steps:,} steps"
-    )
-    return steps
-
-
-def _complete_schedule(
-    config: config_lib.Config, max_steps: int, num_rows: float, console: Console
-) -> config_lib.Config:
-    """Sets length, evaluations, early stop and dropout of a job with the default of MIN_STEPS.
-
-    Without these, a short job would have only one evaluation, at its end. They show when
-    overfitting begins, which ends the job, and the best of them is exported. A model that reads few
-    rows again and again learns them by heart, unless units are dropped.
-
-    Args:
-        config: the resolved configuration.
-        max_steps: number of steps of the job.
-        num_rows: number of training rows of each replica.
-        console: logs the dropout.
-    """
-    train, run, stop = config.train, config.run, config.stop
-    is_given = (train.max_steps, train.epochs) != (None, None)
-    if is_given or (max_steps > config_lib.MIN_STEPS and not config.has_planned_trees):
-        return config
-    train = train.model_copy(update={"max_steps": max_steps})
-    if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):
-        run = run.model_copy(update={"save_checkpoints_steps": -(-max_steps // EVALUATIONS)})
-        if stop.patience_evals is None and not config.has_planned_trees:
-            stop = stop.model_copy(update={"patience_evals": PATIENCE})
-    model = config.model
-    epochs = train.count_rows(max_steps) / num_rows
-    is_network = model.type in ("dnn", "wide_deep") and "dropout" not in model.model_fields_set
-    if is_network and epochs > config_lib.MANY_EPOCHS:
-        model = model.model_copy(update={"dropout": config_lib.MANY_EPOCHS_DROPOUT})
-        console.log(
-            f"dropout: {model.dropout}, since each row is read {epochs:,.0f} times; --dropout sets "
-            "another"
-        )
-    changed = {"train": train, "run": run, "stop": stop, "model": model}
-    return config.model_copy(update=changed)
-
-
-def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
-    """Returns the batch sizes of the first `steps` steps, for the log."""
-    grown = zip(train.batch_growth_steps, train.batch_growth_sizes)
-    sizes = [train.batch_size, *(size for start, size in grown if start < steps)]
-    return " then ".join(map(str, dict.fromkeys(sizes)))
 
 
 def build_source(
