@@ -24,6 +24,7 @@ from trainer.config.sections import (
     TfxConfig,
 )
 from trainer.config.training import (
+    LINEAR_START_EPOCHS,
     MANY_EPOCHS,
     MANY_EPOCHS_DROPOUT,
     MIN_STEPS,
@@ -62,6 +63,7 @@ __all__ = [
     "Floats",
     "Ints",
     "Layers",
+    "LINEAR_START_EPOCHS",
     "MANY_EPOCHS",
     "MANY_EPOCHS_DROPOUT",
     "MIN_STEPS",

@@ -16,6 +16,7 @@ from trainer.config.data import DataConfig
 from trainer.config.model import ModelConfig
 from trainer.config.training import EvalConfig, ExportConfig, StopConfig, TrainConfig
 from trainer.config.values import (
+    Ints,
     OptionalCode,
     OptionalFloat,
     OptionalInt,
@@ -89,6 +90,11 @@ class RunConfig(Section):
     save_checkpoints_secs: OptionalInt = Field(
         None,
         description=f"seconds between checkpoints; {DEFAULT_CHECKPOINT_SECS} if neither is given",
+    )
+    checkpoint_at_steps: Ints = Field(
+        (),
+        description="global steps with a further checkpoint and evaluation; one process; without "
+        "epochs and max_steps: 10, 20, 40, 60, 80 if each row is read more than 250 times",
     )
     keep_checkpoint_max: int = Field(
         5,

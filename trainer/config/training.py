@@ -23,6 +23,8 @@ from trainer.config.values import (
 MIN_STEPS = 2_000
 # If such a job reads each row more often than this, it has this dropout, unless one is given.
 MANY_EPOCHS, MANY_EPOCHS_DROPOUT = 250, 0.2
+# If it reads each row more often than this, it begins as a linear model, if it can.
+LINEAR_START_EPOCHS = 1_000
 
 Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 Exporter = Literal["latest", "best", "final"]
@@ -71,6 +73,11 @@ class TrainConfig(Section):
     linear_learning_rate: OptionalFloat = Field(
         None,
         description="learning rate of linear_optimizer; unset: learning_rate",
+    )
+    linear_start: bool = Field(
+        False,
+        description="wide_deep: begin as the linear model of the training rows; one process; "
+        "without epochs and max_steps: true if each row is read more than 1,000 times",
     )
     warm_start: OptionalStr = Field(
         None,

@@ -21,6 +21,8 @@ def describe_plan(plan: JobPlan) -> str:
         every = f"every {config.run.save_checkpoints_steps:,} steps"
     else:
         every = f"every {format_secs(config.run.checkpoint_secs)}"
+    if config.run.checkpoint_at_steps:
+        every += f", at steps {', '.join(map(str, config.run.checkpoint_at_steps))},"
     start = "starting at step 0"
     if plan.run.checkpoint:
         start = f"resuming at step {first:,} from {plan.run.checkpoint}"

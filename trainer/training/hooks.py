@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -17,6 +18,57 @@ from trainer.vertex.trial_metrics import report_trial
 FIRST_ESTIMATE_SECS = 0.05
 # Number of estimates of the remaining time that a NearEndHook makes per lead time.
 ESTIMATES = 20
+
+
+class CheckpointHook(tf.compat.v1.train.CheckpointSaverHook):
+    """Saves checkpoints as TensorFlow's hook does, and after some further steps.
+
+    Must come before the hooks that end training.
+
+    Args:
+        run_config: an estimator.RunConfig: folder and interval of the checkpoints.
+        steps: the further global steps; a session run must end at each.
+    """
+
+    def __init__(self, run_config: Any, steps: Sequence[int]):
+        super().__init__(
+            run_config.model_dir,
+            save_secs=run_config.save_checkpoints_secs,
+            save_steps=run_config.save_checkpoints_steps,
+            save_graph_def=run_config.checkpoint_save_graph_def,
+        )
+        self._further = sorted(steps)
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Saves the first checkpoint.
+
+        Args:
+            session: the new session.
+            coord: its coordinator.
+        """
+        super().after_create_session(session, coord)
+        self._keep_after(int(session.run(self._global_step_tensor)))
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Saves a checkpoint if one is due.
+
+        Args:
+            run_context: context of the session run.
+            run_values: the global step before it.
+        """
+        super().after_run(run_context, run_values)
+        if not self._further:
+            return
+        session = run_context.session
+        step = int(session.run(self._global_step_tensor))
+        is_due = step >= self._further[0] and step != self._timer.last_triggered_step()
+        self._keep_after(step)
+        # The interval is counted without these steps.
+        if is_due and self._save(session, step):
+            run_context.request_stop()
+
+    def _keep_after(self, step: int) -> None:
+        self._further = [further for further in self._further if further > step]
 
 
 class SummaryHook(estimator.SessionRunHook):

@@ -207,7 +207,10 @@ def prepare_inputs(
         config = config.model_copy(update={"train": train})
         console.log("length: the last tree ends the job; processes do not wait for each other")
     else:
-        config = complete_schedule(config, max_steps, rows, console)
+        is_alone = not cluster.is_distributed
+        config = complete_schedule(
+            config, schema, max_steps, rows, console=console, is_alone=is_alone
+        )
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
         console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "

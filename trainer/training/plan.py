@@ -25,11 +25,13 @@ from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.models.fused.warm_start import start_like
+from trainer.models.linear_start import find_obstacle
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
 from trainer.models.warm_start import warm_start
 from trainer.signals import SignalWatch
-from trainer.training.hooks import NearEndHook, SummaryHook
+from trainer.training.hooks import CheckpointHook, NearEndHook, SummaryHook
 from trainer.training.job import Job, build_source, encode_sources
+from trainer.training.linear_start import LinearStartHook
 from trainer.training.monitor import BestMetric, Monitor, Session
 from trainer.training.progress import Schedule
 from trainer.training.steps_per_run import RunLengths, build_run_lengths
@@ -151,6 +153,7 @@ def build_plan(
         save_secs=model.run_config.save_checkpoints_secs,
         rows_at=lambda step: config.train.batch_size_at(step) * batches,
         steps_at=model.lengths,
+        save_at=config.run.checkpoint_at_steps,
     )
     monitor = Monitor(
         config,
@@ -177,14 +180,32 @@ def build_plan(
     given = _build_job_hooks(job, model, cluster)
     if cluster.role == "chief" and cluster.is_distributed and config.cluster.strategy != "none":
         given.append(ListenersHook(listeners))
+    first = _build_first_hooks(job, model, console, cluster)
     train_spec = estimator.TrainSpec(
         _make_train_input_fn(job, model, train_rows, cluster),
         max_steps=job.max_steps,
-        hooks=monitor.build_train_hooks(given, first=make_hooks(monitor, evaluator)),
+        hooks=monitor.build_train_hooks(given, first=[*first, *make_hooks(monitor, evaluator)]),
         saving_listeners=listeners,
     )
     run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
     return JobPlan(job, cluster, run, (train_rows, eval_rows), model.engine, model.lengths)
+
+
+def _build_first_hooks(job: Job, model: _Model, console: Console, cluster: Cluster) -> list[Any]:
+    """Returns the hooks that set the variables and save the first checkpoint."""
+    config, hooks = job.config, []
+    if config.train.linear_start:
+        reason = find_obstacle(config, job.schema)
+        if cluster.is_distributed or reason:
+            raise UserError(
+                f"train.linear_start: not with {reason or 'several processes'}; set it to false"
+            )
+        hooks.append(LinearStartHook(job, console))
+    if config.run.checkpoint_at_steps:
+        if cluster.is_distributed:
+            raise UserError("run.checkpoint_at_steps: not with several processes; remove it")
+        hooks.append(CheckpointHook(model.run_config, config.run.checkpoint_at_steps))
+    return hooks
 
 
 def _build_progress(job: Job, console: Console) -> ProgressHook:

@@ -23,6 +23,7 @@ class Schedule(NamedTuple):
         rows_at: returns the number of rows in the step after a global step; None if unknown.
         steps_at: returns the number of steps in the session run after a global step; None: always
             1.
+        save_at: global steps with a checkpoint besides.
     """
 
     first: int
@@ -32,6 +33,7 @@ class Schedule(NamedTuple):
     save_secs: Optional[int]
     rows_at: Optional[Callable[[int], int]] = None
     steps_at: Optional[Callable[[int], int]] = None
+    save_at: tuple[int, ...] = ()
 
 
 class Replication(NamedTuple):
@@ -212,4 +214,5 @@ class TrainingHook(estimator.SessionRunHook):
         if save_steps:
             done = self._step - self._first
             following = self._first + (done // save_steps + 1) * save_steps
-        return f"at step {min(following, last):,}"
+        early = [step for step in self._schedule.save_at if step > self._step]
+        return f"at step {min(following, last, *early):,}"

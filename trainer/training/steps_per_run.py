@@ -92,7 +92,11 @@ def build_run_lengths(
         max_steps,
         every=[run.save_checkpoints_steps] if run.save_checkpoints_steps else [],
         multiples=[run.log_step_count_steps, run.save_summary_steps],
-        steps=[*train.batch_growth_steps, *_list_profiled(run.profile_steps)],
+        steps=[
+            *run.checkpoint_at_steps,
+            *train.batch_growth_steps,
+            *_list_profiled(run.profile_steps),
+        ],
     )
 
 

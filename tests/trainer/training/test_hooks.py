@@ -93,6 +93,11 @@ def test_progress_shows_step_loss_and_the_next_checkpoint(tmp_path):
     assert "next checkpoint" not in shown[-1]
 
 
+def test_progress_shows_the_next_further_checkpoint(tmp_path):
+    _, shown = _train(tmp_path, 25, every=10, save_steps=20, save_secs=None, save_at=(1, 7))
+    assert shown[0].endswith("next checkpoint and evaluation at step 7")
+
+
 def test_progress_shows_the_time_to_the_next_checkpoint(tmp_path):
     _, shown = _train(tmp_path, 3, every=10)
     assert "next checkpoint and evaluation in 5 min 0 s" in shown[0]

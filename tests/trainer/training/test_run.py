@@ -123,6 +123,37 @@ def test_checkpoints_by_steps_and_how_many_are_kept(often):
     assert "a checkpoint every 4 steps and at the end" in said
 
 
+@pytest.mark.parametrize("engine", ["canned", "fused"])
+def test_further_checkpoints(make, shop, tmp_path, engine):
+    def run(steps):
+        stream = io.StringIO()
+        config = _config(
+            make,
+            shop,
+            tmp_path,
+            model={"type": "linear", "engine": engine},
+            train={"max_steps": steps, "batch_size": 10},
+            run={
+                "save_checkpoints_steps": 6,
+                "checkpoint_at_steps": [2, 3, 6, 13],
+                "keep_checkpoint_max": 0,
+            },
+        )
+        make.run(config, make.schema(), Console(stream))
+        evaluated = [record["step"] for record in MetricsLog(str(tmp_path)).read("eval")]
+        return _steps_of(tmp_path), evaluated, stream.getvalue()
+
+    # The interval is counted without the further steps, and a step that is both is saved once.
+    saved, evaluated, said = run(9)
+    assert saved == [0, 2, 3, 6, 9]
+    assert evaluated == saved[1:]
+    assert "a checkpoint every 6 steps, at steps 2, 3, 6, 13, and at the end" in said
+    # A resumed job counts its interval from where it goes on, and repeats no further step.
+    saved, evaluated, _ = run(14)
+    assert saved == [0, 2, 3, 6, 9, 13, 14]
+    assert evaluated == saved[1:]
+
+
 @pytest.mark.newest
 def test_all_checkpoints_are_kept_with_keep_checkpoint_max_0(make, shop, tmp_path):
     run = {"save_checkpoints_steps": 2, "keep_checkpoint_max": 0}

@@ -166,3 +166,40 @@ def test_dropout_where_few_rows_are_read_often(make, tmp_path, batch_size, model
     train = {"batch_size": batch_size, **train}
     config = build_config(tmp_path / "job", path, train=train, model=model)
     assert make.prepare(config, make.schema()).config.model.dropout == dropout
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "sections", "is_linear", "first"),
+    [
+        # 2,000 steps of 51 of 100 rows read each row 1,020 times.
+        (51, {}, True, (10, 20, 40, 60, 80)),
+        (50, {}, False, (10, 20, 40, 60, 80)),
+        (12, {}, False, ()),
+        (51, {"train": {"linear_start": False}}, False, (10, 20, 40, 60, 80)),
+        (51, {"train": {"max_steps": 2000}}, False, ()),
+        (51, {"train": {"l2": 0.1}}, False, (10, 20, 40, 60, 80)),
+        (51, {"model": {"type": "dnn"}}, False, (10, 20, 40, 60, 80)),
+        (51, {"run": {"checkpoint_at_steps": []}}, True, ()),
+        (51, {"run": {"save_checkpoints_steps": 200}}, True, ()),
+    ],
+)
+def test_what_few_rows_change(make, tmp_path, batch_size, sections, is_linear, first):
+    path = make.csv(tmp_path / "rows.csv", make.rows(100))
+    train = {"batch_size": batch_size, **sections.pop("train", {})}
+    config = build_config(tmp_path / "job", path, train=train, **sections)
+    chosen = make.prepare(config, make.schema()).config
+    assert (chosen.train.linear_start, chosen.run.checkpoint_at_steps) == (is_linear, first)
+
+
+def test_several_processes_have_no_further_checkpoints_and_no_linear_start(make, tmp_path):
+    from trainer.console import Console
+    from trainer.environment.cluster_spec import Cluster
+    from trainer.training import job
+
+    path = make.csv(tmp_path / "rows.csv", make.rows(100))
+    config = build_config(tmp_path / "job", path, train={"batch_size": 51})
+    spec = {"chief": ["localhost:1"], "worker": ["localhost:2"], "ps": ["localhost:3"]}
+    cluster = Cluster(spec, "chief")
+    chosen = job.prepare(config, make.schema(), Console(quiet=True), cluster=cluster).config
+    assert chosen.run.save_checkpoints_steps == 100
+    assert (chosen.train.linear_start, chosen.run.checkpoint_at_steps) == (False, ())
