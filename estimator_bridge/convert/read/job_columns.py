@@ -27,7 +27,7 @@ from ..plan.columns import (
 )
 from ..plan.derived import DatePart, Derived, Filled, IsMissing, Renamed, SplitText, Words
 
-__all__ = ["default_of", "derived_of", "read_columns"]
+__all__ = ["default_of", "derived_of", "read_columns", "read_tree_columns"]
 
 _Json = dict[str, Any]
 
@@ -65,11 +65,7 @@ def read_columns(
                 f"schema.json: column {name} is an image, which no canned model reads; "
                 "set use: [] for it"
             )
-        if column.get("growing"):
-            raise BridgeError(
-                f"schema.json: the ids of column {name} are those of a growing table, which no "
-                "canned model has; train it with hash_buckets"
-            )
+        _refuse_growing(name, column)
         if "sequence" in column["use"]:
             steps.append(_sequence(name, column, statistics))
         for ids, number in _inputs_of_parts(name, column, statistics):
@@ -88,6 +84,45 @@ def read_columns(
         if cross["embedding"]:
             deep.append(_embedding(ids, cross["embedding"]))
     return wide, deep, steps
+
+
+def _refuse_growing(name: str, column: _Json) -> None:
+    if column.get("growing"):
+        raise BridgeError(
+            f"schema.json: the ids of column {name} are those of a growing table, which no "
+            "canned model has; train it with hash_buckets"
+        )
+
+
+def read_tree_columns(schema: _Json, features: list[str]) -> dict[str, list[Any]]:
+    """Returns the columns whose numbers boosted trees split: name of a feature -> its columns.
+
+    Args:
+      schema: content of schema.json.
+      features: names of the columns that are features.
+
+    Raises:
+      BridgeError: a column is growing.
+    """
+    found: dict[str, list[Any]] = {}
+    for name in features:
+        column = schema["columns"][name]
+        if not {"wide", "deep"} & set(column["use"]) or column.get("image"):
+            continue
+        _refuse_growing(name, column)
+        key = safe_name(name)
+        ids = _categorical(key, column)
+        if ids is not None:
+            as_ids = num_ids(ids) > _MAX_INDICATOR_SIZE and not column.get("separator")
+            found[name] = [ids if as_ids else Indicator(ids)]
+        elif column.get("date"):
+            keys = [safe_name(f"{name}_{part}") for part in column["date"]]
+            found[name] = [Numeric(key, 1, "int64", None) for key in keys]
+        elif not column.get("separator"):
+            found[name] = [Numeric(key, 1, "int64" if column["type"] == "int" else "float32", None)]
+            if column.get("missing_indicator"):
+                found[name].append(Indicator(Identity(safe_name(f"{name}_missing"), 1, None)))
+    return found
 
 
 def _inputs_of_parts(

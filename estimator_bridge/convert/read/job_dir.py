@@ -11,11 +11,13 @@ from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.columns import Input
+from ..plan.columns import Input, name_of
 from ..plan.model import Cell, Data, Head, Network, Optimizer, Plan, Recurrent, Schedule
 from ..plan.optimizers import keras2_options
-from .job_columns import default_of, derived_of, read_columns
+from .checkpoint import open_checkpoint
+from .job_columns import default_of, derived_of, read_columns, read_tree_columns
 from .job_files import read_job_files
+from .trees import TREE_NOTES, read_trees
 
 __all__ = ["read_job_dir"]
 
@@ -24,21 +26,25 @@ _Json = dict[str, Any]
 _DTYPES = {"float": "float32", "int": "int64", "string": "string"}
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "simple": "SimpleRNN"}
 _ACTIVATIONS = {"gelu": "gelu", "swish": "silu"}
-_KINDS = ("baseline", "linear", "dnn", "wide_deep", "rnn")
+_KINDS = ("baseline", "linear", "dnn", "wide_deep", "rnn", "boosted_trees")
 
 
-def read_job_dir(job_dir: str) -> Plan:
+def read_job_dir(job_dir: str, checkpoint: Optional[str] = None) -> Plan:
     """Returns the plan of the model that was trained in a job_dir.
 
     Args:
       job_dir: folder of a finished run of the trainer.
+      checkpoint: prefix of the checkpoint whose trees are in the plan of boosted trees, or its
+        folder; default: the newest of the job_dir.
 
     Raises:
       BridgeError: a file is missing, lacks a field that the trainer writes, or has a value that
-        the trainer never writes.
+        the trainer never writes; or the checkpoint has no trees.
     """
     config, schema, statistics = read_job_files(Path(job_dir))
     try:
+        if config["model"]["type"] == "boosted_trees":
+            return _read_trees(config, schema, statistics, checkpoint or job_dir)
         return _read_plan(config, schema, statistics)
     except KeyError as error:
         raise BridgeError(
@@ -55,8 +61,7 @@ def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
             f"model.type {kind!r} is not a canned model; convert it with "
             "--estimator=MODULE:FUNCTION --model_fn"
         )
-    not_features = {*_label_columns(schema), schema["weight"], schema["key"]}
-    features = [name for name in columns if name not in not_features]
+    features = _list_features(schema)
     wide, deep, steps = read_columns(schema, statistics, features)
     wide = wide if kind in ("linear", "wide_deep") else []
     context = deep if kind == "rnn" else []
@@ -73,13 +78,49 @@ def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
         head=_head(schema, train),
         wide_optimizer=_optimizer(train, max_steps, True) if kind not in ("dnn", "rnn") else None,
         deep_optimizer=_optimizer(train, max_steps, False) if deep else None,
-        keys=() if schema["key"] is None else (Input(schema["key"], "string", 1),),
+        keys=_keys(schema),
         data=_data(config, schema, statistics, used),
         training_notes=tuple(_training_notes(train)),
         recurrent=_recurrent(model) if kind == "rnn" else None,
         context=tuple(context),
         derived=tuple(one for name in used for one in derived_of(name, schema, statistics)),
     )
+
+
+def _read_trees(config: _Json, schema: _Json, statistics: _Json, checkpoint: str) -> Plan:
+    head = _head(schema, config["train"])
+    features = _list_features(schema)
+    columns = read_tree_columns(schema, features)
+    # As boosted trees number their features.
+    ordered = tuple(sorted((one for found in columns.values() for one in found), key=name_of))
+    # The exports of a job also take the weights of multivalent values, which trees do not read.
+    weights = {schema["columns"][name].get("weights") for name in columns}
+    used = [name for name in features if name in columns or name in weights]
+    return Plan(
+        kind="boosted_trees",
+        inputs=tuple(Input(name, _raw_dtype(schema["columns"][name]), 1) for name in used),
+        wide=(),
+        wide_combiner="sum",
+        deep=ordered,
+        network=None,
+        head=head,
+        wide_optimizer=None,
+        deep_optimizer=None,
+        keys=_keys(schema),
+        data=_data(config, schema, statistics, used),
+        training_notes=TREE_NOTES,
+        derived=tuple(one for name in columns for one in derived_of(name, schema, statistics)),
+        trees=read_trees(ordered, open_checkpoint(checkpoint), head.units),
+    )
+
+
+def _list_features(schema: _Json) -> list[str]:
+    not_features = {*_label_columns(schema), schema["weight"], schema["key"]}
+    return [name for name in schema["columns"] if name not in not_features]
+
+
+def _keys(schema: _Json) -> tuple[Input, ...]:
+    return () if schema["key"] is None else (Input(schema["key"], "string", 1),)
 
 
 def _used_features(schema: _Json, features: list[str]) -> list[str]:

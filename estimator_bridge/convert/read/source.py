@@ -148,7 +148,7 @@ def describe(options: Any) -> Source:
     if options.job_dir:
         from .job_dir import read_job_dir
 
-        plan = read_job_dir(options.job_dir)
+        plan = read_job_dir(options.job_dir, options.checkpoint)
         return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
     from .canned import InputReader, describe_estimator, load_estimator
     from .forwarding import add_forwarded, is_forwarding

@@ -24,7 +24,10 @@ from .canned import InputReader, Loaded, read_head
 from .checkpoint import Checkpoint
 from .columns import ColumnReader
 
-__all__ = ["describe_trees", "is_boosted", "read_trees"]
+__all__ = ["TREE_NOTES", "describe_trees", "is_boosted", "read_trees"]
+
+# Of Plan.training_notes.
+TREE_NOTES = ("Keras does not grow trees",)
 
 
 def describe_trees(loaded: Loaded, checkpoint: Checkpoint, inputs: InputReader) -> Plan:
@@ -55,7 +58,7 @@ def describe_trees(loaded: Loaded, checkpoint: Checkpoint, inputs: InputReader) 
         deep_optimizer=None,
         keys=(),
         data=None,
-        training_notes=("Keras does not grow trees",),
+        training_notes=TREE_NOTES,
         trees=read_trees(columns, checkpoint, model.head.logits_dimension),
     )
 

@@ -95,6 +95,8 @@ def _build_inner(plan: Plan, options: dict[str, Any]) -> Any:
             **options,
         )
     deep = [columns.build(column) for column in plan.deep]
+    if plan.kind == "boosted_trees":
+        return estimator.BoostedTreesEstimator(deep, 1, **options)
     network = plan.network or Network((), "linear", 0.0, False)
     activation = {"silu": "swish"}.get(network.activation, network.activation)
     function = getattr(tf.nn, activation, None) or getattr(tf.keras.activations, activation)

@@ -10,7 +10,7 @@ import numpy as np
 from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Head, Plan
-from ..plan.trees import Trees
+from ..plan.trees import NodeColumns, Trees
 from .plain_trees import PlainTree, list_plain_trees, name_numbers
 
 __all__ = ["HELP", "KINDS", "write_tree_file"]
@@ -40,7 +40,19 @@ def write_tree_file(plan: Plan, kind: str, path: str) -> None:
         )
     if plan.head.task == "regression" and plan.head.units > 1:
         raise BridgeError(f"--{kind}: a regression of several numbers cannot be written")
-    KINDS[kind](plan.head, plan.trees, path)
+    trees = plan.trees if plan.head.moments is None else _scale(plan.trees, *plan.head.moments)
+    KINDS[kind](plan.head, trees, path)
+
+
+def _scale(trees: Trees, mean: float, std: float) -> Trees:
+    """Returns trees that give numbers in the label's unit: the mean is in the first tree."""
+    place = NodeColumns()
+    nodes = trees.nodes.astype(np.float64)
+    nodes[:, place.leaf :] *= std
+    numbers = np.arange(len(nodes))
+    end = trees.roots[1] if len(trees.roots) > 1 else len(nodes)
+    nodes[(nodes[:, place.left] == numbers) & (numbers < end), place.leaf :] += mean
+    return trees._replace(nodes=nodes.astype(np.float32))
 
 
 def _join(values: Iterable[Any]) -> str:

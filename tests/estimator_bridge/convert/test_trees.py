@@ -191,6 +191,17 @@ def test_the_files_of_lightgbm_and_xgboost(tmp_path):
 
 
 @pytest.mark.quick
+def test_a_file_has_the_unit_of_a_normalised_label(tmp_path):
+    class Scaled(_Plan):
+        head = Head("regression", 1, None, "sum_over_batch_size", None, moments=(100.0, 10.0))
+
+    write_tree_file(Scaled, "lightgbm", str(tmp_path / "model.txt"))
+    lines = (tmp_path / "model.txt").read_text().splitlines()
+    leaves = [line.split("=")[1] for line in lines if line.startswith("leaf_value=")]
+    assert leaves == ["115.0 80.0", "2.5"]
+
+
+@pytest.mark.quick
 def test_heads_without_a_counterpart_are_refused(tmp_path):
     class Pair(_Plan):
         head = Head("regression", 2, None, "sum_over_batch_size", None)

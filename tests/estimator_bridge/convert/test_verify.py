@@ -191,6 +191,26 @@ def test_converted_job_passes(job):
 
 
 @needs_keras_3
+def test_a_converted_job_of_trees_passes(make, tmp_path, monkeypatch, capsys):
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("train.csv"), 300, 1)
+    write_rows(Path("eval.csv"), 120, 2)
+    model = {"type": "boosted_trees", "n_trees": 4, "max_depth": 4, "max_buckets": 20}
+    train_job(make, tmp_path, SCHEMA, model=model, train={"max_steps": 1000})
+    assert command.main(["--job_dir=job", "--output=model.keras", "--lightgbm=trees.txt"]) == 0
+    flags = ["--job_dir=job", "--keras_model=model.keras", "--json=v.json"]
+    assert verify.main(flags) == 0, capsys.readouterr()
+    differences = json.loads(Path("v.json").read_text())["differences"]
+    assert {one["side"] for one in differences} == {"export", "keras", "saved_model"}
+    assert max(one["scaled"] for one in differences) == 0
+    names = Path("trees.txt").read_text().split("feature_names=")[1].split("\n")[0].split()
+    assert {"plain", "age_missing=0", "born_weekday", "color=red", "seen=4"} <= set(names)
+
+
+@needs_keras_3
 def test_changed_model_fails(small, monkeypatch, capsys):
     import keras
 
