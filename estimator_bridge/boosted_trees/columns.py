@@ -231,7 +231,14 @@ def read_table(features: Any, layout: Layout, boundaries: Sequence[Any]) -> Any:
     Returns:
       [features, batch] tensor of the layout's dtype.
     """
-    parts = _read_parts(features, layout)
+    parts = [
+        # A value that comes again in a row has no bucket. What comes twice counts as missing in
+        # TensorFlow; with more, its memory was damaged.
+        tf.minimum(part, _FEWEST_BUCKETS)
+        if isinstance(column, feature_column_v2.IndicatorColumn)
+        else part
+        for column, part in zip(layout.columns, _read_parts(features, layout))
+    ]
     bucketizer = Bucketizer(layout.dtype)
 
     def find(*inputs: np.ndarray) -> np.ndarray:

@@ -239,6 +239,26 @@ def test_a_bucketized_column_of_several_values_is_refused(tmp_path):
         model.train(lambda: tf.data.Dataset.from_tensors(rows))
 
 
+def test_a_value_that_comes_often_in_a_row_counts_as_twice(tmp_path):
+    ids = tf.feature_column.categorical_column_with_identity("ids", 2)
+    rows = np.array([[1, -1, -1, -1], [0, -1, -1, -1], [1, 1, 1, 1], [1, 1, -1, -1]])
+
+    def train(rows, name):
+        model = tf.estimator.BoostedTreesRegressor(
+            [tf.feature_column.indicator_column(ids)],
+            1,
+            model_dir=str(tmp_path / name),
+            n_trees=1,
+            max_depth=1,
+        )
+        labels = np.array([5, -5, 4, 4], np.float32)
+        model.train(lambda: tf.data.Dataset.from_tensors(({"ids": rows}, labels)).repeat())
+        return model.get_variable_value("boosted_trees:0_serialized")
+
+    twice = np.where(rows[:, :1] == rows, rows, -1)[:, :2]
+    assert train(rows, "often") == train(twice, "twice")
+
+
 def _build_centered(folder, **options):
     return tf.estimator.BoostedTreesClassifier(
         [tf.feature_column.numeric_column("x")], 1, model_dir=str(folder), n_trees=1, **options
