@@ -80,7 +80,7 @@ def _find_chain(dataset: Any) -> Optional[tuple[Any, list[Any], Any, list[Any]]]
 
 
 def _follow(operation: Any) -> list[Any]:
-    """Returns the operations that order, from the last one back, and the first one that does not."""
+    """Returns the operations that order, from the last one back, and what they order."""
     found = [operation]
     while found[-1].type in _ORDERING:
         found.append(found[-1].inputs[0].op)
