@@ -32,8 +32,8 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
   --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator before they are
                  wanted (default 64), if nothing else can notice it; 0: none
-  --batch_first=no   with --tf1, parses row by row in map(parse).batch(n) even where parsing a batch
-                 of rows at once gives the same
+  --batch_first=no   with --tf1, parses row by row in map(parse).batch(n) and for queues even where
+                 parsing a batch of rows at once gives the same
   --fast         with --tf1, trains canned Estimators with fewer operations in a step: the same
                  variables and checkpoints, losses that are equal within rounding
 """

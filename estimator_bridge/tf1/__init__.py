@@ -20,6 +20,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
+  batched_queues.py  the same where queues bring the rows
   generators/        Dataset.from_generator, read ahead
   fast/              canned Estimators with fewer operations in a step, for `--fast`
   stdlib/            modules that Python has removed since
@@ -37,7 +38,7 @@ from estimator_bridge.tf1 import imports
 
 __all__ = ["BATCH_FIRST_VARIABLE", "FAST_VARIABLE", "install"]
 
-# "no" leaves the order of map and batch as it is (batched_maps.py).
+# "no" parses row by row (batched_maps.py, batched_queues.py).
 BATCH_FIRST_VARIABLE = "ESTIMATOR_BRIDGE_BATCH_FIRST"
 # "yes" trains canned Estimators with fused lookups (fast/).
 FAST_VARIABLE = "ESTIMATOR_BRIDGE_FAST"
@@ -70,6 +71,7 @@ def _build_view() -> types.ModuleType:
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
         batched_maps,
+        batched_queues,
         generators,
         keras_classes,
         keras_names,
@@ -98,6 +100,7 @@ def _build_view() -> types.ModuleType:
     generators.install()
     if os.environ.get(BATCH_FIRST_VARIABLE) != "no":
         batched_maps.install()
+        batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":
         training.install()
     numpy_version.install()

@@ -16,7 +16,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge import terminal
 from estimator_bridge.private_tf import batch_op
 
-__all__ = ["install"]
+__all__ = ["are_elementwise", "install"]
 
 # Each element of the result depends on one element of each input, and is computed exactly: not by
 # approximations, which differ between one element and a vector, as may what happens to a NaN.
@@ -58,7 +58,7 @@ def _exchange(
     if rows.element_spec != tf.TensorSpec([], tf.string):
         return None
     graph = function.function.graph
-    if not _is_elementwise(graph):
+    if graph.external_captures or not are_elementwise(graph.get_operations()):
         return None
     for count in reversed(repeats):
         rows = rows.repeat(count)
@@ -103,14 +103,16 @@ def _unwrap(dataset: Any) -> Any:
     return dataset
 
 
-def _is_elementwise(graph: Any) -> bool:
-    """Returns whether a function of one string only has operations of _ELEMENTWISE and scalars."""
-    if graph.external_captures:
-        return False
-    for operation in graph.get_operations():
+def are_elementwise(operations: list) -> bool:
+    """Returns whether all operations treat each element alone and exactly, here a scalar.
+
+    Args:
+      operations: those of a function of one string, the string itself as a Placeholder.
+    """
+    for operation in operations:
         if operation.type == "Const":
             (value,) = operation.outputs
-            users = value.consumers()
+            users = [user for user in value.consumers() if user in operations]
             # The defaults of decode_csv are no scalars.
             if value.shape.rank != 0 and any(user.type != "DecodeCSV" for user in users):
                 return False
