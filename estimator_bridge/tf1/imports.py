@@ -273,6 +273,8 @@ class _Importer:
                 module = parent.step(part)
             if module is None and hasattr(parent, "_advice_for"):
                 module = StandIn(*parent._advice_for(part))
+                # There `import a.b as c` looks for what a does not have.
+                sys.modules.setdefault(f"{parent.__name__}.{part}", module)
             if module is None and parts[0] == "contrib" and "python" in parts:
                 # A public module of 1.x was a package of private ones: learn.python.learn.utils.gc.
                 module = PrivatePath(f"tf.{'.'.join(parts)}", parent)

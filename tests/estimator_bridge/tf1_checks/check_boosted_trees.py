@@ -258,3 +258,21 @@ def test_messages_have_the_names_of_1_14():
     assert config.DESCRIPTOR.full_name == "tensorflow.boosted_trees.learner.LearnerConfig"
     assert config.SerializeToString() == b"\x40\x02\x48\x02"
     assert learner_pb2.LearnerConfig.MultiClassStrategy.Name(3) == "DIAGONAL_HESSIAN"
+
+
+def test_each_module_of_1_14_can_be_imported():
+    import tensorflow.contrib.boosted_trees.estimator_batch.custom_export_strategy
+    import tensorflow.contrib.boosted_trees.estimator_batch.custom_loss_head as heads
+    import tensorflow.contrib.boosted_trees.estimator_batch.distillation_loss as distillation
+    import tensorflow.contrib.boosted_trees.estimator_batch.estimator_utils as utils
+    import tensorflow.contrib.boosted_trees.estimator_batch.model as model
+    import tensorflow.contrib.boosted_trees.estimator_batch.trainer_hooks as hooks
+    from tensorflow.contrib.boosted_trees.estimator_batch.trainer_hooks import StopAfterNTrees
+
+    for module in (heads, distillation, utils, model):
+        with pytest.raises(AttributeError, match="is not supplied to TensorFlow 1.x programs: "):
+            module.anything()
+    with pytest.raises(AttributeError, match="leave out the hooks"):
+        hooks.StopAfterNTrees
+    with pytest.raises(AttributeError, match="leave out the hooks"):
+        StopAfterNTrees(1, None, None)

@@ -7,6 +7,7 @@ _CORE = (
     "which take its feature columns and heads"
 )
 _QUANTILE = "use LightGBM with objective='quantile'"
+_PARTS = "use the Estimators, of which it was a part"
 _COMBINED = "use DNNBoostedTreeCombinedClassifier or DNNBoostedTreeCombinedRegressor"
 
 # Name -> remedy.
@@ -21,5 +22,8 @@ INSTEAD = {
     "custom_export_strategy": "use export_savedmodel, or `estimator_bridge convert`",
     "custom_loss_head": "use GradientBoostedDecisionTreeEstimator with a head of your own",
     "distillation_loss": "train the trees without a loss of distillation",
+    "estimator_utils": _PARTS,
+    "lib": _PARTS,
+    "model": _PARTS,
     "trainer_hooks": "the Estimators here end by themselves; leave out the hooks",
 }
