@@ -91,6 +91,7 @@ class RunSummary(NamedTuple):
         direction: min or max.
         data: the data of the job; None for a user's experiment.
         experiment: option and reference of a user's experiment; None for a job.
+        longer: what more of would train longer, with its flag.
     """
 
     job_dir: str
@@ -99,6 +100,7 @@ class RunSummary(NamedTuple):
     direction: str
     data: Optional[DataSummary] = None
     experiment: Optional[str] = None
+    longer: str = "steps (--max_steps)"
 
 
 def choose_best(
@@ -196,7 +198,7 @@ def describe(
     if result.stopped_early:
         lines.append(_format_row("stopped early", result.stopped_early))
     elif best is last:
-        lines += _describe_trend(evaluations, summary.best_metric)
+        lines += _describe_trend(evaluations, summary.best_metric, summary.longer)
     lines.append(_describe_secs(result.secs))
     if data is not None:
         lines += ["", *_describe_metrics(data, summary.best_metric, best, last, width), ""]
@@ -248,12 +250,13 @@ def _compare(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list
     return [gain for gain in gains if gain.metric != "calibration_error"]
 
 
-def _describe_trend(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
+def _describe_trend(evaluations: Sequence[Evaluation], metric: str, longer: str) -> list[str]:
     """Returns a line if the model still became better at the end; the last evaluation is the best.
 
     Args:
         evaluations: all evaluations in their order.
         metric: the metric by which the best one is chosen.
+        longer: as in RunSummary.
     """
     if len(evaluations) < TREND_EVALUATIONS:
         return []
@@ -263,7 +266,7 @@ def _describe_trend(evaluations: Sequence[Evaluation], metric: str) -> list[str]
         return []
     text = (
         f"{metric} was {100 * change:.0f} % worse {TREND_EVALUATIONS - 1} evaluations before the "
-        "end; more steps (--max_steps) may make the model better"
+        f"end; more {longer} may make the model better"
     )
     return [_format_row("still improving", text)]
 

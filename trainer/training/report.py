@@ -66,7 +66,10 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
         answered = ", each answered" if queries else ""
         console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
     result = result._replace(secs=job.times.read())
-    text = write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
+    summary = RunSummary(job_dir, result, job.best_metric, job.direction, data)
+    if config.has_planned_trees:
+        summary = summary._replace(longer="trees (--n_trees)")
+    text = write_report(summary)
     record_end(job_dir, result.secs[ALL])
     return text
 

@@ -64,6 +64,9 @@ def test_a_model_that_still_improves_is_reported(tmp_path, make, values, is_impr
     assert ("still improving" in summary) == is_improving
     if is_improving:
         assert "auc was 33 % worse 3 evaluations before the end" in summary
+        assert "; more steps (--max_steps) may" in summary
+        trees = RunSummary(str(tmp_path), RESULT, "auc", "max", DATA, longer="trees (--n_trees)")
+        assert "; more trees (--n_trees) may" in write_report(trees)
         assert "still improving" not in _write(tmp_path, make, [], stopped_early="SIGTERM")
 
 
