@@ -261,7 +261,7 @@ def test_messages_have_the_names_of_1_14():
 
 
 def test_each_module_of_1_14_can_be_imported():
-    import tensorflow.contrib.boosted_trees.estimator_batch.custom_export_strategy
+    import tensorflow.contrib.boosted_trees.estimator_batch.custom_export_strategy as exporting
     import tensorflow.contrib.boosted_trees.estimator_batch.custom_loss_head as heads
     import tensorflow.contrib.boosted_trees.estimator_batch.distillation_loss as distillation
     import tensorflow.contrib.boosted_trees.estimator_batch.estimator_utils as utils
@@ -269,10 +269,10 @@ def test_each_module_of_1_14_can_be_imported():
     import tensorflow.contrib.boosted_trees.estimator_batch.trainer_hooks as hooks
     from tensorflow.contrib.boosted_trees.estimator_batch.trainer_hooks import StopAfterNTrees
 
-    for module in (heads, distillation, utils, model):
+    for module in (exporting, heads, distillation, utils, model):
         with pytest.raises(AttributeError, match="is not supplied to TensorFlow 1.x programs: "):
             module.anything()
     with pytest.raises(AttributeError, match="leave out the hooks"):
-        hooks.StopAfterNTrees
+        hooks.StopAfterNTrees(1, None, None)
     with pytest.raises(AttributeError, match="leave out the hooks"):
         StopAfterNTrees(1, None, None)
