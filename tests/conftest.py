@@ -386,8 +386,13 @@ def beam_here(monkeypatch):
     def run(job, tasks, words):
         return job.combine([perform(job, task) for task in tasks])
 
+    def write_template(job, tasks, words):
+        # What the service does later.
+        job.start()
+        assert job.complete(run(job, tasks, words)) is not None
+
     monkeypatch.setattr("trainer.engines.options.require_package", lambda engine: None)
-    beam = types.SimpleNamespace(run_on_beam=run)
+    beam = types.SimpleNamespace(run_on_beam=run, write_template=write_template)
     monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
 
 

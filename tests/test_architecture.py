@@ -41,7 +41,7 @@ TRAINER = {
     "pipeline": "pipelines",
     "schema.__main__": "data_validation config errors",
     "demo": "config errors",
-    "engines.__main__": "engine_commands prediction engines config storage errors",
+    "engines.__main__": "engine_commands engines config storage errors",
     "kubernetes.__main__": "engine_commands watching kubernetes errors",
     "engine_commands": "gating evaluation prediction data_validation errors",
     "vertex.__main__": "watching vertex cluster config storage errors",

@@ -47,7 +47,7 @@ def _parse_predict(argv: list[str]) -> Optional[Values]:
     from trainer.prediction.writers import is_file_name
 
     values = parse(argv)
-    if values is None or not values.data or is_file_name(values.output):
+    if values is not None and (not values.data or is_file_name(values.output)):
         raise UserError("after --: give --data, and a folder as --output")
     return values
 

@@ -188,6 +188,12 @@ def test_a_pipeline_completes_its_output_alone(data, trained, tmp_path, run):
     assert "3 file(s): the pipeline is in --template_location" in done.stderr
     assert (tmp_path / "there" / "_SUCCESS").read_text() == ""
     assert len((tmp_path / "there" / "part-2.csv").read_text().splitlines()) == 301
+    argv = [f"--job_dir={trained('wide_deep', 'bought').folder}", f"--data={data}"]
+    argv += ["--output=report", "--runner=DirectRunner", "--template_location=template"]
+    done = run("trainer.engines.launched", *argv, env={"TRAINER_LAUNCHED": "trainer.evaluate"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "the pipeline is in --template_location\n"
+    assert json.loads((tmp_path / "report" / "evaluation.json").read_text())["rows"] == 900
 
 
 def test_a_job_trains_on_encoded_rows_as_on_its_own(engine, data, make, tmp_path, run):

@@ -9,9 +9,9 @@
       --export=gs://... --data=gs://... --output=gs://...
 
 Flags of the command go after --; with --command, a batch of Dataproc runs trainer.evaluate,
-trainer.gate or trainer.schema instead of trainer.predict. A template is a folder: a Dockerfile, the
-specification, and the request that starts a job with these flags. The commands that follow are
-printed.
+trainer.gate or trainer.schema instead of trainer.predict, and a template trainer.evaluate. A
+template is a folder: a Dockerfile, the specification, and the request that starts a job with these
+flags. The commands that follow are printed.
 """
 
 import json
@@ -29,7 +29,6 @@ from trainer.engine_commands import COMMANDS, EngineCommand
 from trainer.engines import rendering
 from trainer.engines.rendering import BATCH, TEMPLATE, Parameter, Place
 from trainer.errors import UserError
-from trainer.prediction.command import parse
 
 # Version of Beam in the template's image.
 BEAM_VERSION = "2.77.0"
@@ -60,10 +59,10 @@ def _main(argv: list[str]) -> int:
     for name in BATCH_FLAGS if values.kind == TEMPLATE else TEMPLATE_FLAGS:
         if values[name].present:
             raise UserError(f"--{name}: has no effect with --kind={values.kind}; remove it")
-    if values.kind == TEMPLATE and values.command != "predict":
+    if values.kind == TEMPLATE and values.command not in rendering.TEMPLATES:
         raise UserError(
-            f"--command={values.command}: a template runs predict only, since its launcher ends "
-            f"before there are results; render --kind={BATCH}"
+            f"--command={values.command}: a template runs {' or '.join(rendering.TEMPLATES)}, "
+            f"since its launcher ends before there are results; render --kind={BATCH}"
         )
     given: dict[str, Any] = {name: values[name].value for name in Place._fields}
     place = Place(**given)
@@ -98,10 +97,15 @@ def _write_template(place: Place, values: flags.FlagValues, given: dict[str, str
     if not storage.is_remote(values.template):
         raise UserError(f"--template={values.template}: name a gs:// path for the specification")
     beam, image = values.beam_version, values.template_image
+    command = COMMANDS[values.command]
     texts = {
-        rendering.DOCKERFILE: rendering.build_dockerfile(place.image, beam, values.python_version),
+        rendering.DOCKERFILE: rendering.build_dockerfile(
+            place.image, beam, values.python_version, *command.words
+        ),
         rendering.SPECIFICATION: _to_text(
-            rendering.build_specification(place, beam, _list_parameters(), image)
+            rendering.build_specification(
+                place, beam, _list_parameters(command), image, values.command
+            )
         ),
         rendering.LAUNCH: _to_text(rendering.build_launch(place, values.template, given)),
     }
@@ -145,10 +149,10 @@ def _post(url: str, body: Path) -> str:
     return f"curl -X POST {access} {kind}"
 
 
-def _list_parameters() -> list[Parameter]:
-    """Returns the flags of trainer.predict that a template takes."""
+def _list_parameters(command: EngineCommand) -> list[Parameter]:
+    """Returns the flags of a command that a template takes."""
     with arguments.collecting() as declared:
-        parse([])
+        command.parse([])
     (values,) = declared
     return [
         Parameter(name, flag.help or "", getattr(flag.parser, "enum_values", ()), flag.boolean)
@@ -165,7 +169,7 @@ def _define(values: flags.FlagValues) -> None:
     packages = f"/opt/venv/lib/python{PYTHON_VERSION}/site-packages"
     python = ".".join(platform.python_version_tuple()[:2])
     flags.DEFINE_enum("kind", None, [TEMPLATE, BATCH], "what is rendered", flag_values=values)
-    text = "what a batch runs; its flags go after --"
+    text = "what a batch or a template runs; its flags go after --"
     flags.DEFINE_enum("command", "predict", list(COMMANDS), text, flag_values=values)
     flags.DEFINE_integer("workers", 2, "number of machines", 1, flag_values=values)
     for name, default, meaning in (

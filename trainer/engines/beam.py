@@ -7,7 +7,8 @@ import pickle  # noqa: S403
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Optional
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
@@ -18,11 +19,14 @@ from apache_beam.options.pipeline_options import (
 )
 from apache_beam.runners.runner import create_runner
 
+from trainer.engines.engine_log import explain_beam, open_log, redirect_output
+from trainer.engines.options import BEAM
 from trainer.engines.work import Job, Outcome, open_outcome, raise_temporary
 from trainer.errors import UserError
 
 # Runners whose workers are on this machine, as Beam compares them.
 LOCAL_RUNNERS = ("direct", "fnapi", "bundlebaseddirect", "prism")
+_LEVEL = "--default_sdk_harness_log_level="
 
 
 class _Combine(beam.CombineFn):
@@ -60,13 +64,16 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
         UserError: an option is wrong, or the pipeline fails.
     """
     options = parse_options(words)
-    with _open_folder(options) as folder, _translate_errors():
+    # Whoever chooses a level wants to read what workers log.
+    log = None if any(word.startswith(_LEVEL) for word in words) else open_log(BEAM)
+    with _open_folder(options) as folder, _translate_errors(log):
         path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
         pipeline = beam.Pipeline(options=options)
         # Without Reshuffle, the runner may run all tasks in one bundle.
         started = pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle()
         _ = _merge(job, started) | "store" >> beam.Map(lambda found: _store(path, found))
-        pipeline.run().wait_until_finish()
+        with redirect_output(log):
+            pipeline.run().wait_until_finish()
         return _load(path)
 
 
@@ -82,7 +89,7 @@ def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None
         UserError: an option is wrong, or the pipeline cannot be written.
     """
     options = parse_options(words)
-    with _translate_errors():
+    with _translate_errors(None):
         pipeline = beam.Pipeline(options=options)
         started = (
             pipeline
@@ -115,7 +122,7 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
     Raises:
         UserError: an option does not exist, or its value is wrong.
     """
-    words = ["--default_sdk_harness_log_level=ERROR", *words]
+    words = [f"{_LEVEL}ERROR", *words]
     output = io.StringIO()
     try:
         with contextlib.redirect_stderr(output):
@@ -176,7 +183,7 @@ def _open_folder(options: PipelineOptions) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _translate_errors() -> Iterator[None]:
+def _translate_errors(log: Optional[Path]) -> Iterator[None]:
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
     try:
         yield
@@ -185,8 +192,4 @@ def _translate_errors() -> Iterator[None]:
     # Each runner has errors of its own.
     except Exception as error:
         raise_temporary(error)
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = lines[-1] if lines else type(error).__name__
-        raise UserError(
-            f"--engine=beam: the pipeline has failed: {reason[:300]}; check --beam_options"
-        ) from error
+        raise explain_beam(error, log) from error

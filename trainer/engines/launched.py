@@ -1,4 +1,4 @@
-"""What the launcher of a flex template of Dataflow runs: flags of trainer.predict, options of Beam.
+"""What the launcher of a flex template of Dataflow runs: flags of a command, options of Beam.
 
 The launcher gives both in one command line, and says in --template_location where it wants the
 pipeline.
@@ -10,10 +10,10 @@ import sys
 
 
 def split_words(words: list[str]) -> list[str]:
-    """Returns a command line of trainer.predict.
+    """Returns a command line.
 
     Args:
-        words: its flags, and options of Beam.
+        words: flags of the command, and options of Beam.
     """
     from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -29,5 +29,7 @@ def split_words(words: list[str]) -> list[str]:
 if __name__ == "__main__":
     # The folder of this file, whose modules would hide others.
     sys.path.pop(0)
-    sys.argv = ["trainer.predict", *split_words(sys.argv[1:])]
+    from trainer.environment.variables import read_launched
+
+    sys.argv = [read_launched(), *split_words(sys.argv[1:])]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -91,8 +91,8 @@ def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engi
         engine = Engine(BEAM, beam_options=_parse_beam(values.beam_options or ""))
         if engine.is_template and not writes_template:
             raise UserError(
-                "--beam_options: --template_location: only trainer.predict can be a template; "
-                "remove it"
+                "--beam_options: --template_location: only trainer.predict and trainer.evaluate "
+                "can be templates; remove it"
             )
         return engine
     if values.engine == SPARK:

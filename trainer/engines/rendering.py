@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 from trainer import storage
+from trainer.environment.variables import LAUNCHED
 from trainer.errors import UserError
 
 TEMPLATE, BATCH = "dataflow-template", "dataproc-batch"
@@ -15,8 +16,16 @@ DATAPROC_VERSION = "3.0"
 DATAPROC_CORES = ("4", "8", "16")
 # In the image of this package.
 PYTHON = "/opt/venv/bin/python"
-# Flags of trainer.predict that are no parameters: the template decides, or they need other rows.
-FIXED = ("as", "engine", "beam_options", "spark_options", "part", "processes", "row")
+# Flags that are no parameters: the template decides, or an engine does not have them.
+FIXED = (
+    *("as", "engine", "beam_options", "spark_options", "part", "processes", "row"),
+    "all_checkpoints",
+)
+# Command that a template can run → what it does, and the flags that it needs.
+TEMPLATES = {
+    "predict": ("Predicts the rows of files with an export", ("data", "output")),
+    "evaluate": ("Evaluates a checkpoint of a job, by slice", ("job_dir",)),
+}
 
 
 class Place(NamedTuple):
@@ -110,13 +119,14 @@ def check_remote(parameters: Mapping[str, str], names: Sequence[str]) -> None:
                 raise UserError(f"--{name}={path}: the workers cannot reach it; name a gs:// path")
 
 
-def build_dockerfile(image: str, beam: str, python: str) -> str:
+def build_dockerfile(image: str, beam: str, python: str, module: str) -> str:
     """Returns the Dockerfile of a template, whose image both starts the job and works.
 
     Args:
         image: with this package in a virtual environment.
         beam: version of Beam.
         python: minor version of Python in the image: 3.12.
+        module: of the command that it runs: trainer.predict.
     """
     launcher = "/opt/google/dataflow/python_template_launcher"
     base = f"gcr.io/dataflow-templates-base/python{python.replace('.', '')}-template-launcher-base"
@@ -132,6 +142,7 @@ def build_dockerfile(image: str, beam: str, python: str) -> str:
             f"COPY --from=launcher {launcher} {launcher}",
             "# The package is in the image already.",
             f"ENV FLEX_TEMPLATE_PYTHON_PY_FILE={packages}/trainer/engines/launched.py",
+            f"ENV {LAUNCHED}={module}",
             'ENTRYPOINT ["/opt/apache/beam/boot"]',
             "",
         ]
@@ -139,7 +150,7 @@ def build_dockerfile(image: str, beam: str, python: str) -> str:
 
 
 def build_specification(
-    place: Place, beam: str, parameters: Sequence[Parameter], image: str
+    place: Place, beam: str, parameters: Sequence[Parameter], image: str, command: str
 ) -> dict[str, Any]:
     """Returns the ContainerSpec of a template.
 
@@ -148,26 +159,27 @@ def build_specification(
         beam: version of Beam.
         parameters: of the template.
         image: built from the Dockerfile.
+        command: of TEMPLATES.
     """
+    what, required = TEMPLATES[command]
     return {
         "image": image,
         "sdkInfo": {"language": "PYTHON", "version": beam},
         "metadata": {
             "name": place.name,
-            "description": "Predicts the rows of files with an export: trainer.predict.",
-            "parameters": [_describe(parameter) for parameter in parameters],
+            "description": f"{what}: trainer.{command}.",
+            "parameters": [_describe(one, one.name in required) for one in parameters],
         },
         "defaultEnvironment": _build_environment(place, image),
     }
 
 
-def _describe(parameter: Parameter) -> dict[str, Any]:
+def _describe(parameter: Parameter, is_required: bool) -> dict[str, Any]:
     described: dict[str, Any] = {
         "name": parameter.name,
         "label": f"--{parameter.name}",
         "helpText": parameter.help,
-        # Either the export or the job is given.
-        "isOptional": parameter.name not in ("data", "output"),
+        "isOptional": not is_required,
     }
     choices = ["true", "false"] if parameter.is_boolean else parameter.choices
     if choices:
@@ -199,7 +211,7 @@ def build_launch(place: Place, template: str, parameters: Mapping[str, str]) -> 
     Args:
         place: names the job.
         template: gs:// path of the ContainerSpec.
-        parameters: flag of trainer.predict → value.
+        parameters: flag of the command → value.
     """
     return {
         "launchParameter": {

@@ -72,8 +72,8 @@ def store_template(
     work: Work[Any, Result],
     tasks: Sequence[Any],
     engine: Engine,
-    begin: Callable[[], None],
     finish: Callable[[Result], None],
+    begin: Optional[Callable[[], None]] = None,
 ) -> None:
     """Writes what Dataflow runs, where the engine's options say; see `run_tasks`.
 
@@ -81,8 +81,8 @@ def store_template(
         work: the work.
         tasks: at least one.
         engine: beam, with --template_location.
-        begin: runs before the first task, whenever the pipeline runs.
         finish: is given the result.
+        begin: runs before the first task, whenever the pipeline runs.
 
     Raises:
         UserError: an option is wrong, or the pipeline cannot be written.

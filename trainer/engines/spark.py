@@ -13,7 +13,8 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from trainer.engines.java_log import explain, open_log, redirect_output
+from trainer.engines.engine_log import explain_spark, open_log, redirect_output
+from trainer.engines.options import SPARK
 from trainer.engines.work import Job, Outcome, raise_temporary
 from trainer.environment.variables import is_submitted
 from trainer.errors import UserError
@@ -102,7 +103,7 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
     for name, value in properties.items():
         builder = builder.config(name, value)
     # Whoever chooses a level wants to read what Java logs.
-    log = None if submitted or "spark.log.level" in options else open_log()
+    log = None if submitted or "spark.log.level" in options else open_log(SPARK)
     with _translate_errors(log), warnings.catch_warnings():
         # PySpark warns of every pandas that is newer than itself, which nothing here uses.
         warnings.simplefilter("ignore", FutureWarning)
@@ -126,4 +127,4 @@ def _translate_errors(log: Optional[Path]) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, OSError) as error:
         raise_temporary(error)
-        raise explain(error, log) from error
+        raise explain_spark(error, log) from error

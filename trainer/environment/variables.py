@@ -22,6 +22,8 @@ GUARDS_PORT = "TRAINER_GUARDS_PORT"
 # The variable that contains when a program has replaced itself by another one (os.exec): the
 # process id, and seconds of CLOCK_BOOTTIME.
 REPLACED = "TRAINER_REPLACED"
+# In the image of a template: the module of the command that Dataflow's launcher runs.
+LAUNCHED = "TRAINER_LAUNCHED"
 
 
 def find_cache_home() -> Path:
@@ -53,6 +55,11 @@ def find_cache_folder(name: str) -> Path:
 def find_java_home() -> Optional[str]:
     """Returns the folder of Java that JAVA_HOME names; None if it names none."""
     return os.environ.get("JAVA_HOME") or None
+
+
+def read_launched() -> str:
+    """Returns the module of the command that Dataflow's launcher runs."""
+    return os.environ.get(LAUNCHED) or "trainer.predict"
 
 
 def is_submitted() -> bool:

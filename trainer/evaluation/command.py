@@ -72,7 +72,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
     console = Console(display_path=copies.display_path)
-    engine, replaced = read_engine(values), read_replaced(values)
+    engine, replaced = read_engine(values, writes_template=True), read_replaced(values)
     model = open_model(values.job_dir, replaced, copies, console)
     if engine.name != LOCAL and model.schema.task not in SLICED_TASKS:
         raise UserError(
@@ -89,22 +89,23 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     )
     # Imported here, because they import TensorFlow: all other checks come first.
     from trainer.evaluation import measuring
-    from trainer.evaluation.report import write_evaluation
+    from trainer.evaluation.report import store_evaluation
     from trainer.job_dir.checkpoints import read_step
 
     if engine.name == LOCAL:
         report = measuring.evaluate(model, checkpoints, slicing, console)
     else:
-        from trainer.evaluation.engine_work import Job, evaluate_on_engine
+        from trainer.evaluation.engine_work import Job, Reporter, evaluate_on_engine
 
         job = Job(values.job_dir, copies.display_path(checkpoints[0]), replaced)
-        report = evaluate_on_engine(job, read_step(checkpoints[0]), model, slicing, engine)
+        reporter = Reporter(job, read_step(checkpoints[0]), slicing, folder)
+        found = evaluate_on_engine(reporter, model, engine)
+        if found is None:
+            return "the pipeline is in --template_location"
+        report = found
     for record in report.evaluations:
         record["checkpoint"] = copies.display_path(record["checkpoint"])
-    text = write_evaluation(report, output)
-    for path in output.glob("evaluation.*"):
-        copies.store_output(path)
-    return text
+    return store_evaluation(report, output, copies)
 
 
 def _define(values: flags.FlagValues) -> None:

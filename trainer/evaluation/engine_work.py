@@ -2,17 +2,17 @@
 
 import tempfile
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from trainer import storage
 from trainer.console import Console
 from trainer.engines.dividing import divide_files
 from trainer.engines.options import Engine
-from trainer.engines.running import group_files, run_tasks
+from trainer.engines.running import group_files, run_tasks, store_template
 from trainer.evaluation.checkpoint_metrics import CheckpointMeter
 from trainer.evaluation.measuring import measure_found
 from trainer.evaluation.opening import Replaced, Slicing, open_model
-from trainer.evaluation.report import EvaluationReport
+from trainer.evaluation.report import EvaluationReport, store_evaluation
 from trainer.inputs.data_sets import find_eval_files
 from trainer.inputs.stretches import describe_dialect
 from trainer.job_dir.trained_job import Model, fetch_checkpoints
@@ -79,27 +79,75 @@ class ScoreWork(NamedTuple):
         return first
 
 
+class Reporter(NamedTuple):
+    """Writes the report of a checkpoint.
+
+    Attributes:
+        job: the job.
+        step: global step of the checkpoint.
+        slicing: the slices.
+        output: folder of the report, as a worker can reach it.
+        paths: the files.
+    """
+
+    job: Job
+    step: int
+    slicing: Slicing
+    output: str
+    paths: Sequence[str] = ()
+
+    def build(self, model: Model, found: Scored) -> EvaluationReport:
+        """Returns the report.
+
+        Args:
+            model: of the job.
+            found: all rows, or their sums.
+
+        Raises:
+            UserError: more rows were left out than may be, or sums cannot tell.
+        """
+        sliced = measure_found(model, found, self.slicing.min_rows)
+        evaluated = {"checkpoint": self.job.checkpoint, "step": self.step, **sliced.overall}
+        threshold = model.config.eval.threshold
+        return EvaluationReport(model.schema, self.paths, threshold, [evaluated], sliced)
+
+    def store(self, found: Scored) -> None:
+        """Writes the report of all rows; any worker can.
+
+        Args:
+            found: all rows, or their sums.
+
+        Raises:
+            UserError: see `build`, or the output cannot be written.
+        """
+        with storage.open_copies(storage.current_settings()) as copies:
+            model = open_model(self.job.job_dir, self.job.replaced, copies, Console(quiet=True))
+            output = copies.open_output(self.output, "--output", is_file=False)
+            store_evaluation(self.build(model, found), output, copies)
+
+
 def evaluate_on_engine(
-    job: Job, step: int, model: Model, slicing: Slicing, engine: Engine
-) -> EvaluationReport:
+    reporter: Reporter, model: Model, engine: Engine
+) -> Optional[EvaluationReport]:
     """Returns the metrics of a checkpoint, of all rows and by slice.
 
     Args:
-        job: the job.
-        step: global step of the checkpoint.
+        reporter: makes the report.
         model: the model of the job, with the data to evaluate it on.
-        slicing: the slices.
         engine: beam or spark.
+
+    Returns:
+        None if the engine only writes a template.
 
     Raises:
         UserError: the data are wrong, the checkpoint is of another model, or the engine fails.
     """
     files = find_eval_files(model.config.data, model.schema)
-    work = ScoreWork(job, slicing.check(model.schema))
+    reporter = reporter._replace(paths=[file.path for file in files])
+    work = ScoreWork(reporter.job, reporter.slicing.check(model.schema))
     pieces = number_files(divide_files(files, describe_dialect(model.config.data), engine))
-    found = run_tasks(work, group_files(pieces), "evaluating", engine)
-    sliced = measure_found(model, found, slicing.min_rows)
-    evaluated = {"checkpoint": job.checkpoint, "step": step, **sliced.overall}
-    paths = [file.path for file in files]
-    threshold = model.config.eval.threshold
-    return EvaluationReport(model.schema, paths, threshold, [evaluated], sliced)
+    tasks = group_files(pieces)
+    if engine.is_template:
+        store_template(work, tasks, engine, reporter.store)
+        return None
+    return reporter.build(model, run_tasks(work, tasks, "evaluating", engine))

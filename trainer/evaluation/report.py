@@ -61,6 +61,23 @@ class EvaluationReport(NamedTuple):
     sliced: Optional[Sliced] = None
 
 
+def store_evaluation(report: EvaluationReport, output: Path, copies: storage.Copies) -> str:
+    """Writes evaluation.json and evaluation.png where they are to be; returns the tables as text.
+
+    Args:
+        report: the contents.
+        output: folder of the files on this machine.
+        copies: of files of this machine.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    text = write_evaluation(report, output)
+    for path in output.glob("evaluation.*"):
+        copies.store_output(path)
+    return text
+
+
 def write_evaluation(report: EvaluationReport, output: Path) -> str:
     """Writes evaluation.json and evaluation.png; returns the tables as text.
 

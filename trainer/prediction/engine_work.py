@@ -115,7 +115,7 @@ def predict_on_engine(
     tasks: Sequence[int] = range(parts)
     work = PredictWork(export, output, request, parts)
     if engine.is_template:
-        store_template(work, tasks, engine, work.begin, work.finish)
+        store_template(work, tasks, engine, work.finish, work.begin)
         return None
     work.begin()
     return run_tasks(work, tasks, "predicting", engine, work.finish)

@@ -69,6 +69,7 @@ def test_a_template_of_dataflow(tmp_path, capsys):
     for name, value in given.items():
         assert all(re.search(one, value) for one in parameters[name].get("regexes", ()))
     text = (folder / "Dockerfile").read_text()
+    assert "TRAINER_LAUNCHED=trainer.predict\n" in text
     assert "FROM reg/trainer:1\n" in text and "trainer/engines/launched.py" in text
 
 
@@ -119,9 +120,26 @@ def test_batches_of_other_commands(command, module, flags, capsys):
     assert main([*words, "--", *flags, "--data=here.csv"]) == 2
     assert "--data=here.csv: the workers cannot reach it" in capsys.readouterr().err
     assert main([*words, "--", *flags[:1]]) in (0, 2)
-    assert main([*BASE, *DATAFLOW, "--output=x", f"--command={command}", "--", *flags]) == 2
-    message = f"--command={command}: a template runs predict only"
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    if command != "evaluate":
+        assert main([*BASE, *DATAFLOW, "--output=x", f"--command={command}", "--", *flags]) == 2
+        message = f"--command={command}: a template runs predict or evaluate, since"
+        assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_template_that_evaluates(tmp_path):
+    folder, flags = tmp_path / "score", ["--job_dir=gs://b/j", "--data=gs://b/d", "--by=city"]
+    words = [*BASE, *DATAFLOW, f"--output={folder}", "--command=evaluate", "--"]
+    assert main([*words, *flags]) == 0
+    specification = json.loads((folder / "template.json").read_text())
+    assert list(_list_faults(specification, "ContainerSpec")) == []
+    assert specification["metadata"]["description"].endswith("by slice: trainer.evaluate.")
+    parameters = {one["name"]: one for one in specification["metadata"]["parameters"]}
+    assert [name for name, one in parameters.items() if not one["isOptional"]] == ["job_dir"]
+    assert {"by", "data", "min_rows"} <= set(parameters) and "all_checkpoints" not in parameters
+    assert "ENV TRAINER_LAUNCHED=trainer.evaluate\n" in (folder / "Dockerfile").read_text()
+    launch = json.loads((folder / "launch.json").read_text())
+    assert launch["launchParameter"]["parameters"]["by"] == "city"
+    assert main([*words, *flags, "--all_checkpoints"]) == 2
 
 
 @pytest.mark.parametrize(

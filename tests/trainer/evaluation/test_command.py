@@ -118,6 +118,17 @@ def test_of_very_many_rows_only_sums_are_kept_here_and_on_an_engine(
     assert (tmp_path / "report" / "evaluation.png").stat().st_size > 9000
 
 
+def test_a_template_writes_the_report_alone(several, make, tmp_path, beam_here, capsys):
+    path = make.csv(tmp_path / "a.csv", make.rows(90, seed=4))
+    argv = [f"--job_dir={several.folder}", f"--data={path}", "--by=city", "--engine=beam"]
+    direct = _run(tmp_path, *argv)
+    shutil.rmtree(tmp_path / "report")
+    capsys.readouterr()
+    later = _run(tmp_path, *argv, "--beam_options=--template_location=gs://b/t")
+    assert capsys.readouterr().out == "the pipeline is in --template_location\n"
+    assert later == direct and (tmp_path / "report" / "evaluation.png").is_file()
+
+
 def test_an_engine_reports_what_is_wrong_with_the_data(several, make, tmp_path, beam_here, capsys):
     path = make.csv(tmp_path / "a.csv", [{**row, "hours": "many"} for row in make.rows(3)])
     _run(tmp_path, f"--job_dir={several.folder}", f"--data={path}", "--engine=beam", status=2)

@@ -201,7 +201,7 @@ def test_a_mark_in_a_bucket_is_gone_while_an_engine_predicts(job, rows, cloud, m
         finish(written)
         return written
 
-    def store_template(work, tasks, engine, begin, finish):
+    def store_template(work, tasks, engine, finish, begin):
         # Whenever the service runs the pipeline.
         begin()
         assert "out/_SUCCESS" not in cloud.names("out/")

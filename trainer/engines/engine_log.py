@@ -1,4 +1,4 @@
-"""What Java writes while Spark runs: kept in a file, so that a failure is one line."""
+"""What engines write while they run: kept in a file, so that a failure is one line."""
 
 import atexit
 import contextlib
@@ -21,6 +21,8 @@ _CAUSE = re.compile(
 )
 _NOISE = re.compile(r"at |WARNING: |Using |Setting |To adjust |\S+ \S+ (WARN|INFO) |Picked up ")
 _GIVEN_UP = re.compile(r"Application has been killed\. Reason: (.*)")
+# What Beam writes, or says, when a worker on this machine has ended.
+_ENDED = re.compile(r"Worker subprocess exited with return code (\d+)|Channel closed prematurely")
 _MAX_LENGTH = 300
 
 # Logs that a message names.
@@ -28,12 +30,15 @@ _kept: set[Path] = set()
 
 
 @functools.cache
-def open_log() -> Path:
-    """Returns the file of what Java writes; it is removed at the end unless a message names it.
+def open_log(engine: str) -> Path:
+    """Returns the file of what an engine writes; removed at the end unless a message names it.
 
-    There is one, because all sessions of a process have one Java.
+    There is one, because all sessions of Spark in a process have one Java.
+
+    Args:
+        engine: beam or spark.
     """
-    descriptor, name = tempfile.mkstemp(prefix="estimator-trainer-spark-", suffix=".log")
+    descriptor, name = tempfile.mkstemp(prefix=f"estimator-trainer-{engine}-", suffix=".log")
     os.close(descriptor)
     atexit.register(_remove, Path(name))
     return Path(name)
@@ -69,18 +74,45 @@ def redirect_output(log: Optional[Path]) -> Iterator[None]:
             os.close(own[number])
 
 
-def explain(error: Exception, log: Optional[Path]) -> Union[UserError, TemporaryError]:
+def _read(log: Optional[Path], whose: str) -> tuple[str, str]:
+    """Returns what is in a log, and words that name it, which is kept then."""
+    written = "" if log is None else log.read_text(errors="replace")
+    if log is None or not written:
+        return "", ""
+    _kept.add(log)
+    return written, f" ({whose} messages are in {log})"
+
+
+def explain_beam(error: Exception, log: Optional[Path]) -> Union[UserError, TemporaryError]:
+    """Returns what is raised in place of an error of Beam.
+
+    Args:
+        error: of a runner.
+        log: what runner and workers have written; None: nobody has kept it.
+    """
+    written, where = _read(log, "Beam's")
+    ended = _ENDED.search(f"{written}\n{error}")
+    if ended:
+        status = f" (status {ended[1]})" if ended[1] else ""
+        return TemporaryError(
+            f"--engine=beam: a worker has ended by itself{status}; it may have been killed for "
+            f"lack of memory: run the command again, or with fewer workers{where}"
+        )
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = (lines[-1] if lines else type(error).__name__)[:_MAX_LENGTH]
+    return UserError(
+        f"--engine=beam: the pipeline has failed: {reason}; check --beam_options{where}"
+    )
+
+
+def explain_spark(error: Exception, log: Optional[Path]) -> Union[UserError, TemporaryError]:
     """Returns what is raised in place of an error of Spark.
 
     Args:
         error: of PySpark.
         log: what Java has written; None: nobody has kept it.
     """
-    written = "" if log is None else log.read_text(errors="replace")
-    where = ""
-    if log is not None and written:
-        _kept.add(log)
-        where = f" (Java's messages are in {log})"
+    written, where = _read(log, "Java's")
     given_up = _GIVEN_UP.search(written)
     if given_up:
         return TemporaryError(

@@ -1,4 +1,4 @@
-"""What Java writes is kept out of the way, and a failure of Spark is one line with its cause."""
+"""What engines write is kept out of the way, and a failure is one line with its cause."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.engines import java_log
+from trainer.engines import engine_log
 from trainer.errors import TemporaryError, UserError
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
@@ -46,13 +46,13 @@ Please increase executor memory. SQLSTATE: F0000
     ],
 )  # fmt: skip
 def test_the_reason_is_the_line_that_says_what_is_wrong(text, reason):
-    assert java_log.find_reason(text) == reason
+    assert engine_log.find_reason(text) == reason
 
 
 def test_a_failure_is_one_line(tmp_path):
     log = tmp_path / "java.log"
     log.write_text(_NO_MASTER)
-    error = java_log.explain(RuntimeError("[JAVA_GATEWAY_EXITED] Java has exited"), log)
+    error = engine_log.explain_spark(RuntimeError("[JAVA_GATEWAY_EXITED] Java has exited"), log)
     assert isinstance(error, UserError) and str(error) == (
         "--engine=spark: the job has failed: Java has ended at once: "
         "org.apache.spark.SparkException: Master must be local or yarn; check --spark_options "
@@ -60,29 +60,46 @@ def test_a_failure_is_one_line(tmp_path):
     )
     outer = RuntimeError("Error while instantiating 'a.B':")
     outer._cause = RuntimeError("The value 'many' in the config is invalid.")
-    assert str(java_log.explain(outer, None)) == (
+    assert str(engine_log.explain_spark(outer, None)) == (
         "--engine=spark: the job has failed: The value 'many' in the config is invalid.; check "
         "--spark_options"
     )
     log.write_text("ERROR A: Application has been killed. Reason: All masters are away! Giving up.")
-    error = java_log.explain(RuntimeError("Cannot call methods on a stopped SparkContext."), log)
+    error = engine_log.explain_spark(
+        RuntimeError("Cannot call methods on a stopped SparkContext."), log
+    )
     assert isinstance(error, TemporaryError)
     assert "the cluster does not answer: All masters are away! Giving up; check" in str(error)
 
 
+def test_a_killed_worker_of_beam_may_be_tried_again(tmp_path):
+    log = tmp_path / "beam.log"
+    log.write_text("Traceback:\nRuntimeError: Worker subprocess exited with return code 137\n")
+    error = engine_log.explain_beam(RuntimeError("Channel closed prematurely."), log)
+    assert isinstance(error, TemporaryError) and str(error) == (
+        "--engine=beam: a worker has ended by itself (status 137); it may have been killed for "
+        "lack of memory: run the command again, or with fewer workers "
+        f"(Beam's messages are in {log})"
+    )
+    error = engine_log.explain_beam(RuntimeError("a\nb: no such region\n"), None)
+    assert isinstance(error, UserError) and str(error).endswith(
+        "b: no such region; check --beam_options"
+    )
+
+
 _PROGRAM = """
 import subprocess, sys
-from trainer.engines import java_log
-log = java_log.open_log()
+from trainer.engines import engine_log
+log = engine_log.open_log("spark")
 echo = "import sys; print('from Java'); print('and its errors', file=sys.stderr)"
 print("before")
-with java_log.redirect_output(log):
+with engine_log.redirect_output(log):
     started = subprocess.Popen([sys.executable, "-c", echo])
 print("after")
 started.wait()
 written = log.read_text()
 if sys.argv[1:]:
-    java_log.explain(RuntimeError("no"), log)
+    engine_log.explain_spark(RuntimeError("no"), log)
 print(log, sorted(written.splitlines()))
 """
 
