@@ -61,6 +61,7 @@ class JobPlan(NamedTuple):
     job: Any
     cluster: Any
     run: Run
+    exchange: Any = None
 
 
 class Job(NamedTuple):

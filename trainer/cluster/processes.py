@@ -13,7 +13,7 @@ from typing import IO, Optional, TextIO, Union
 
 from trainer.cluster import port_guard
 from trainer.cluster.forking import Forked, ForkServer
-from trainer.environment.variables import GUARDS_PORT, PARENT_PIPE
+from trainer.environment.variables import GUARDS_PORT, PARENT_PIPE, SHARES_PORT
 
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
 # Seconds that a process has to end after its parent has ended; it may have to save a checkpoint.
@@ -22,7 +22,7 @@ ORPHAN_SECS = 120.0
 # may keep its output open for ever.
 OUTPUT_SECS = 5.0
 # Allows a TensorFlow server to listen on a port that another process has bound without listening.
-SHARING = {"TF_GRPC_REUSE_PORT": "true"}
+SHARING = {SHARES_PORT: "true"}
 _held: list[socket.socket] = []
 
 

@@ -19,6 +19,8 @@ from trainer.errors import UserError, conceal
 PARENT_PIPE = "TRAINER_PARENT_PIPE"
 # Set in processes of a cluster that let only this machine connect to their servers.
 GUARDS_PORT = "TRAINER_GUARDS_PORT"
+# Set to "true" in processes whose port stays bound by their launcher. TensorFlow reads it too.
+SHARES_PORT = "TF_GRPC_REUSE_PORT"
 # The variable that contains when a program has replaced itself by another one (os.exec): the
 # process id, and seconds of CLOCK_BOOTTIME.
 REPLACED = "TRAINER_REPLACED"
@@ -146,6 +148,11 @@ def put_parent_pipe(number: int) -> None:
 def guards_port() -> bool:
     """Returns whether this process has to guard the port of its TensorFlow server."""
     return os.environ.get(GUARDS_PORT) == "1"
+
+
+def shares_port() -> bool:
+    """Returns whether the launcher of this process keeps its port bound."""
+    return os.environ.get(SHARES_PORT) == "true"
 
 
 def note_replaced() -> None:

@@ -106,12 +106,12 @@ def _build_included(
         built = build_recurrent(model, train, head, columns, run_config, max_steps)
     else:
         built = build_canned(model, train, head, columns, run_config, max_steps)
-    engine = engine or choose_engine(config, schema, statistics, run_config)
+    engine = engine or choose_engine(config, schema, statistics)
     if not engine.is_fused:
         return _wrap(built, schema, statistics, receiver, has_our_head=True)
     units = head.logits_dimension
     preparation = build_row_preparation(config, schema, statistics, columns, units)
-    fused = FusedModel(model, train, preparation, units, max_steps)
+    fused = FusedModel(model, train, preparation, units, max_steps, engine.exchange)
     predicting = build_predictor(built, head, fused)
     predictor = _wrap(predicting, schema, statistics, receiver, has_our_head=True)
     return build_fused(predictor, head, fused)

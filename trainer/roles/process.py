@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from estimator_bridge import estimator, tf
 from trainer.cluster import port_guard
+from trainer.cluster.exchange import Exchange
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.cluster.watchdog import EVALUATOR, POLL_SECS, is_over
 from trainer.console import Console
-from trainer.environment.cluster_spec import Cluster, tf_config
+from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import JobEnded, UserError
 from trainer.evaluation.evaluator import Evaluator
 from trainer.signals import SignalWatch
@@ -240,6 +241,10 @@ def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
     """
     heartbeat.steps.start_session()
     try:
+        if plan.exchange is not None:
+            with translate_errors(plan), tf_config(ALONE):
+                _train_in_step(plan, plan.exchange, heartbeat)
+            return
         with translate_errors(plan), tf_config(plan.cluster):
             _run_estimator(plan)
     finally:
@@ -258,13 +263,41 @@ def _run_estimator(plan: JobPlan) -> None:
     server = None
     if cluster.is_distributed:
         server = start_server(cluster, run.estimator.config.session_config)
-    run.estimator.train(
+    _train_here(plan)
+    del server
+
+
+def _train_here(plan: JobPlan) -> None:
+    """Trains in a session of this process."""
+    spec = plan.run.train_spec
+    is_chief = plan.cluster.role == "chief"
+    plan.run.estimator.train(
         spec.input_fn,
         hooks=list(spec.hooks),
         max_steps=spec.max_steps,
-        saving_listeners=list(spec.saving_listeners) if cluster.role == "chief" else None,
+        saving_listeners=list(spec.saving_listeners) if is_chief else None,
     )
-    del server
+
+
+def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) -> None:
+    """Trains with variables of this process, and exchanges gradients with the others.
+
+    Raises:
+        JobEnded: another process has ended before training did.
+    """
+    lineup = heartbeat.status["lineup"]
+    exchange.connect(lineup, lambda: plan.cluster.role != "chief" and is_over(heartbeat))
+    try:
+        _train_here(plan)
+        exchange.end()
+    except tf.errors.OpError as error:
+        if exchange.has_ended:
+            return
+        if exchange.error is None:
+            raise
+        raise _describe_lost(exchange.error) from error
+    finally:
+        exchange.close()
 
 
 @contextmanager
@@ -286,6 +319,10 @@ def describe_lost_step(error: Any) -> JobEnded:
     """
     # TensorFlow may have added this prefix several times.
     reason = PLACE_IN_GRAPH.sub("", error.message).replace("Collective ops is aborted by: ", "")
+    return _describe_lost(reason)
+
+
+def _describe_lost(reason: str) -> JobEnded:
     line = " ".join(reason.split())[:160]
     return JobEnded(
         f"another process of the same synchronous step has ended or does not respond: {line}"

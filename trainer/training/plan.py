@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Optional
 from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer.cluster import port_guard
+from trainer.cluster.exchange import Exchange
 from trainer.cluster.run_config import build_run_config
 from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
@@ -81,6 +82,7 @@ class JobPlan(NamedTuple):
         run: Estimator, input functions, hooks and evaluator.
         sources: training and evaluation rows.
         engine: the implementation that trains and evaluates.
+        exchange: connections to the other processes; None if they have none of their own.
         lengths: number of steps of each session run; None if each session run is one step.
     """
 
@@ -89,6 +91,7 @@ class JobPlan(NamedTuple):
     run: Plan
     sources: tuple[Rows, Rows]
     engine: Engine
+    exchange: Optional[Exchange]
     lengths: Optional[RunLengths]
 
 
@@ -100,6 +103,7 @@ class _Model(NamedTuple):
         evaluating: the Estimator that evaluates.
         run_config: estimator.RunConfig of `built`.
         engine: the implementation that trains.
+        exchange: connections to the other processes; None if they have none of their own.
         lengths: number of steps of each session run; None if each session run is one step.
         first: global step of the newest checkpoint in job_dir; 0 if there is none.
         checkpoint: path of the newest checkpoint; None at step 0.
@@ -109,6 +113,7 @@ class _Model(NamedTuple):
     evaluating: Any
     run_config: Any
     engine: Engine
+    exchange: Optional[Exchange]
     lengths: Optional[RunLengths]
     first: int
     checkpoint: Optional[str]
@@ -178,7 +183,8 @@ def build_plan(
     evaluator = Evaluator(model.evaluating, eval_spec, job.times, console)
     listeners = monitor.build_listeners()
     given = _build_job_hooks(job, model, cluster)
-    if cluster.role == "chief" and cluster.is_distributed and config.cluster.strategy != "none":
+    is_ours = config.cluster.strategy == "none" or model.exchange is not None
+    if cluster.role == "chief" and cluster.is_distributed and not is_ours:
         given.append(ListenersHook(listeners))
     first = _build_first_hooks(job, model, console, cluster)
     train_spec = estimator.TrainSpec(
@@ -188,7 +194,8 @@ def build_plan(
         saving_listeners=listeners,
     )
     run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
-    return JobPlan(job, cluster, run, (train_rows, eval_rows), model.engine, model.lengths)
+    sources = (train_rows, eval_rows)
+    return JobPlan(job, cluster, run, sources, model.engine, model.exchange, model.lengths)
 
 
 def _build_first_hooks(job: Job, model: _Model, console: Console, cluster: Cluster) -> list[Any]:
@@ -220,23 +227,22 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
     config = job.config
     checkpoint = checkpoints.latest_checkpoint(config.require_job_dir())
     first = checkpoints.read_step(checkpoint)
-    strategy = None
-    if cluster.role in TRAINERS:
-        if config.cluster.strategy == "multi_worker_mirrored":
-            # The constructor of this strategy starts the server.
-            port_guard.guard_server(cluster)
-        with tf_config(cluster):
-            strategy = build_strategy(config.cluster)
-    run_config = build_run_config(config, cluster, strategy)
     parts = (config, job.schema, job.statistics)
-    engine = choose_engine(*parts, run_config)
+    replicas = count_batches(config.cluster, cluster) // cluster.num_trainers
+    engine = choose_engine(*parts, cluster, replicas)
+    exchange = None
+    if engine.is_fused and cluster.is_distributed:
+        exchange = Exchange(cluster)
+        engine = engine._replace(exchange=exchange)
+    run_config = _build_run_config(config, cluster, engine)
     lengths = build_run_lengths(
         config,
         first=first,
         max_steps=job.max_steps,
         is_fused=engine.is_fused,
-        # What changes in their tables cannot be divided like rows.
-        needs_groups=bool(job.schema.growing),
+        # What changes in growing tables cannot be divided like rows, and the processes exchange the
+        # rows of all steps of a session run at once.
+        needs_groups=bool(job.schema.growing) or exchange is not None,
     )
     if lengths:
         # SummaryHook writes the summaries. TensorFlow's hook would count each session run as one
@@ -247,8 +253,27 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
         built = _start_warm(built, job, console, run_config, engine)
     evaluating = built
     if cluster.is_distributed:
-        evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
-    return _Model(built, evaluating, run_config, engine, lengths, first, checkpoint)
+        alone = engine if engine.is_fused else None
+        evaluating = build_estimator(*parts, build_run_config(config), job.max_steps, alone)
+    return _Model(built, evaluating, run_config, engine, exchange, lengths, first, checkpoint)
+
+
+def _build_run_config(config: config_lib.Config, cluster: Cluster, engine: Engine) -> Any:
+    """Returns the estimator.RunConfig of the Estimator that trains."""
+    if engine.is_fused:
+        # Its processes have sessions and variables of their own.
+        alone = build_run_config(config)
+        if cluster.role == "chief" or not cluster.is_distributed:
+            return alone
+        return alone.replace(save_checkpoints_steps=None, save_checkpoints_secs=None)
+    strategy = None
+    if cluster.role in TRAINERS:
+        if config.cluster.strategy == "multi_worker_mirrored":
+            # The constructor of this strategy starts the server.
+            port_guard.guard_server(cluster)
+        with tf_config(cluster):
+            strategy = build_strategy(config.cluster)
+    return build_run_config(config, cluster, strategy)
 
 
 def _start_warm(built: Any, job: Job, console: Console, run_config: Any, engine: Engine) -> Any:
@@ -313,7 +338,7 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
     if is_chief and job.checker.enabled and config.export.exporters:
         start = job.checker.start
         hooks.append(NearEndHook(start, job.max_steps, lead_secs=CHECKER_LEAD_SECS))
-    if model.lengths:
+    if model.lengths and is_chief:
         every = config.run.save_summary_steps
         hooks.append(SummaryHook(config.require_job_dir(), every, model.lengths))
     return hooks

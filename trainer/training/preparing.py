@@ -6,7 +6,6 @@ from typing import Any
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.engines.dividing import Parts, apply_parts, find_parts
 from trainer.engines.options import LOCAL, Engine
@@ -65,7 +64,7 @@ def prepare_data(
     job = prepare_inputs(inputs, console)._replace(cache=cache)
     if scan_only:
         return
-    chosen = choose_engine(job.config, schema, job.statistics, build_run_config(job.config))
+    chosen = choose_engine(job.config, schema, job.statistics)
     if not chosen.is_fused:
         reason = f"does not support {chosen.reason}" if chosen.reason else "is not used"
         console.log(f"cache: the rows are not encoded, because the fused engine {reason}")

@@ -372,8 +372,7 @@ def test_bfloat16_rounds_only_hidden_layers_of_training(bench, monkeypatch):
 
 
 def _choose(bench, job):
-    run_config = build_run_config(job.config)
-    return choose_engine(job.config, job.schema, job.statistics, run_config)
+    return choose_engine(job.config, job.schema, job.statistics)
 
 
 @pytest.mark.newest

@@ -1,11 +1,13 @@
 """Chooses the engine that trains and evaluates a model."""
 
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
+from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.errors import UserError
 from trainer.features.columns import build_feature_columns
-from trainer.models.fused.model import unsupported_reason
+from trainer.models.fused.exchanging import Exchange
+from trainer.models.fused.model import IN_STEP, unsupported_reason
 from trainer.schema import Schema, Statistics
 
 
@@ -16,10 +18,12 @@ class Engine(NamedTuple):
         name: fused or canned.
         reason: why the engine is not fused; None if it is fused, or if the configuration requires
             canned.
+        exchange: connections to the other processes that train in step; None without them.
     """
 
     name: str
     reason: Optional[str] = None
+    exchange: Optional[Exchange] = None
 
     @property
     def is_fused(self) -> bool:
@@ -31,7 +35,8 @@ def choose_engine(
     config: config_lib.Config,
     schema: Schema,
     statistics: Statistics,
-    run_config: Any,
+    cluster: Cluster = ALONE,
+    replicas: int = 1,
 ) -> Engine:
     """Returns the engine of a job.
 
@@ -42,13 +47,14 @@ def choose_engine(
         config: model, cluster.strategy and train.bfloat16.
         schema: columns, label, weight and key.
         statistics: of the training data.
-        run_config: an estimator.RunConfig.
+        cluster: the processes that train together.
+        replicas: number of devices of each process.
 
     Raises:
         UserError: model.engine is fused, or an option needs the fused engine, which does not
             support the model.
     """
-    engine = _choose(config, schema, statistics, run_config)
+    engine = _choose(config, schema, statistics, cluster, replicas)
     if config.train.bfloat16 and not engine.is_fused:
         reason = engine.reason or "model.engine canned"
         raise UserError(
@@ -65,16 +71,24 @@ def choose_engine(
 
 
 def _choose(
-    config: config_lib.Config, schema: Schema, statistics: Statistics, run_config: Any
+    config: config_lib.Config,
+    schema: Schema,
+    statistics: Statistics,
+    cluster: Cluster,
+    replicas: int,
 ) -> Engine:
     if config.model.engine == "canned":
         return Engine("canned")
+    strategy = config.cluster.strategy
     reason: Optional[str]
-    if run_config.cluster_spec:
-        reason = "several processes train"
+    if cluster.is_distributed and strategy != IN_STEP:
+        reason = "parameter servers"
+    elif cluster.is_distributed and schema.growing:
+        reason = "several processes with growing columns"
+    elif replicas > 1 and strategy == IN_STEP:
+        reason = f"{replicas} devices in a process"
     else:
         columns = build_feature_columns(schema, statistics)
-        strategy = config.cluster.strategy
         reason = unsupported_reason(config.model, strategy, schema, columns, statistics)
     if reason is None:
         return Engine("fused")

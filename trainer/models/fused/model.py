@@ -15,7 +15,7 @@ from trainer.features.columns import FeatureColumns
 from trainer.features.encoding import ENCODED, IDS, build_encoding
 from trainer.features.parts import derive_features
 from trainer.models.fused.growing import find_held
-from trainer.models.fused.layout import build_layout, unsupported_column
+from trainer.models.fused.layout import MAX_SMALL, Table, build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
 from trainer.models.fused.training import FusedModel, build_training
@@ -25,8 +25,10 @@ from trainer.models.heads import prepare_labels
 from trainer.schema import Schema, Statistics
 
 KINDS = ("linear", "dnn", "wide_deep")
+# Its processes exchange the gradients themselves.
+IN_STEP = "multi_worker_mirrored"
 # Under other strategies TensorFlow must place the variables and sum their gradients.
-STRATEGIES = ("none",)
+STRATEGIES = ("none", IN_STEP)
 
 
 def unsupported_reason(
@@ -69,7 +71,8 @@ def build_row_preparation(
     """Builds the preparation of rows for a model that the fused engine supports.
 
     Args:
-        config: model.type, which is linear, dnn or wide_deep, and train's optimizers.
+        config: model.type, which is linear, dnn or wide_deep; train's optimizers and batch sizes;
+            cluster.strategy.
         schema: columns, label and weight.
         statistics: of the training data.
         columns: feature columns of the schema.
@@ -79,10 +82,23 @@ def build_row_preparation(
     layout = build_layout(columns, encoding, units, wide=kind != "dnn", deep=kind != "linear")
     updated = [(table, train.linear_optimizer) for table in layout.wide]
     updated += [(table, train.optimizer) for table in (layout.deep.tables if layout.deep else ())]
-    distinct = [
-        table for table, name in updated if table.is_large and not OPTIMIZERS[name].needs_all
-    ]
+    if config.cluster.strategy == IN_STEP:
+        rows = max(train.batch_size, *train.batch_growth_sizes, 0)
+        distinct = [table for table, _ in updated if _is_sent_as_rows(table, rows)]
+    else:
+        distinct = [
+            table for table, name in updated if table.is_large and not OPTIMIZERS[name].needs_all
+        ]
     return Preparation(schema, encoding, layout, tuple(distinct))
+
+
+def _is_sent_as_rows(table: Table, batch: int) -> bool:
+    """Returns whether processes exchange the gradient of a table as rows, not as a whole.
+
+    It saves bytes if the rows are fewer, and takes a search for the distinct rows.
+    """
+    is_longer = table.num_rows > batch * len(table.fields)
+    return table.is_large or is_longer and table.num_rows * table.dimension > MAX_SMALL
 
 
 def build_predictor(canned: Any, head: Any, model: FusedModel) -> Any:

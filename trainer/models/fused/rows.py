@@ -158,17 +158,21 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
         starts = [sum(deep.hot_sizes[:number]) for number in range(len(deep.hot))]
         picked = tf.gather(ids, deep.hot, axis=-2)
         places = picked + tf.constant(starts)[:, None] + tf.range(tf.shape(ids)[-1]) * width
-        rows["hot"] = _without_value(places, picked)
+        rows["hot"] = without_value(places, picked)
     if deep and deep.numbers:
         every = deep.numbers == tuple(range(numbers.shape[-1] or 0))
         rows["numbers"] = numbers if every else tf.gather(numbers, deep.numbers, axis=-1)
     return rows
 
 
-def _without_value(found: Any, ids: Any) -> Any:
-    """Returns `found`, with -1 where the id is -1; both int32 of the same shape.
+def without_value(found: Any, ids: Any) -> Any:
+    """Returns `found`, with -1 where the id is -1.
 
     All bits of -1 are set, so bit operations are sufficient. A `where` takes ten times as long.
+
+    Args:
+        found: int32.
+        ids: int32 of the same shape.
     """
     return tf.bitwise.bitwise_or(found, tf.minimum(ids, 0))
 
@@ -179,7 +183,7 @@ def _find_rows(table: Table, ids: Any) -> Any:
     picked = tf.gather(ids, tf.constant(table.fields, tf.int32, [number]), axis=-2)
     found = picked + tf.constant(table.offsets[:number], tf.int32, [number])[:, None]
     if table.may_lack:
-        found = _without_value(found, picked)
+        found = without_value(found, picked)
     if len(table.blocks) > number:
         # The bias applies to every row of data.
         shape = tf.shape(ids)
@@ -246,7 +250,7 @@ def find_distinct(table: Table, rows: dict[str, Any]) -> dict[str, Any]:
     distinct, places, sizes = found[0].concat(), found[1].stack(), found[2].stack()
     if table.may_lack:
         # All bits of -1 are set.
-        places = _without_value(places, segments)
+        places = without_value(places, segments)
     places.set_shape([None, None])
     return {
         DISTINCT + table.name: distinct,

@@ -8,19 +8,13 @@ from estimator_bridge.processor import has_bfloat16
 from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
 from trainer.errors import UserError
+from trainer.models.fused.exchanging import Exchange, SameStartHook, add_gradients, merge_rows
+from trainer.models.fused.gradients import Step, list_gradients
 from trainer.models.fused.growing import create_tables, reset_rows
-from trainer.models.fused.layout import Deep, Layout, Table
-from trainer.models.fused.network import Pass, make_dropout, multiply_in_bfloat16, run_forward
-from trainer.models.fused.rows import (
-    DISTINCT,
-    LABEL,
-    PLACES,
-    WEIGHT,
-    Preparation,
-    rows_touched,
-    take_batch,
-)
-from trainer.models.fused.updates import Optimizer, OptimizerStep, name_scopes
+from trainer.models.fused.layout import Layout
+from trainer.models.fused.network import make_dropout, multiply_in_bfloat16, run_forward
+from trainer.models.fused.rows import LABEL, WEIGHT, Preparation, take_batch
+from trainer.models.fused.updates import Optimizer, name_scopes
 from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 from trainer.models.heads import build_head
 from trainer.models.optimizers import build_rate
@@ -36,6 +30,7 @@ class FusedModel(NamedTuple):
         preparation: of the rows.
         units: number of logits.
         max_steps: length of the run, for learning-rate schedules.
+        exchange: connections to the other processes that train in step; None without them.
     """
 
     options: config_lib.ModelConfig
@@ -43,6 +38,7 @@ class FusedModel(NamedTuple):
     preparation: Preparation
     units: int
     max_steps: int
+    exchange: Optional[Exchange] = None
 
     @property
     def schema(self) -> Schema:
@@ -76,9 +72,9 @@ def build_training(
 
     Returns:
         An EstimatorSpec. A run of several steps ends after a step whose loss is NaN. The loss is
-        that of the last step of the run.
+        that of the last step of the run; with several processes, the sum of their losses.
     """
-    batches = _prepare(model.preparation, features, labels)
+    batches = _prepare(model, features, labels)
     head = build_head(_without_vocabularies(model.schema), model.train.loss_reduction)
     step = tf.compat.v1.train.get_or_create_global_step()
     dropout = model.options.dropout
@@ -105,8 +101,11 @@ def build_training(
             )
             done = run_forward(model.layout, rows, values, model.activation, dropouts, multiply)
             loss = _compute_loss(head, done.logits, rows, model.schema)
-        updates = _update(model.layout, stored, _Step(rows, values, done, loss), begun)
-        with tf.control_dependencies(updates):
+        share = _share_loss(loss, model)
+        gradients = list_gradients(model.layout, stored, Step(rows, values, done, share), begun)
+        if model.exchange is not None:
+            gradients, loss = add_gradients(gradients, loss, model.exchange)
+        with tf.control_dependencies([each.apply() for each in gradients]):
             return tf.identity(loss)
 
     if batches.num_steps is None:
@@ -134,12 +133,15 @@ def build_training(
             batches.rows if batches.num_steps is None else take_batch(batches.rows, num_steps - 1)
         )
         _add_summaries(model, variables, last)
+    hooks: list[Any] = [_LastCheckpointHook()]
+    if model.exchange is not None:
+        hooks.append(SameStartHook(saved, model.exchange))
     return estimator.EstimatorSpec(
         estimator.ModeKeys.TRAIN,
         loss=loss,
         train_op=train_op,
         scaffold=tf.compat.v1.train.Scaffold(saver=saver),
-        training_hooks=[_LastCheckpointHook()],
+        training_hooks=hooks,
     )
 
 
@@ -163,23 +165,8 @@ class _Batches(NamedTuple):
     num_steps: Any
 
 
-class _Step(NamedTuple):
-    """A step before its update.
-
-    Attributes:
-        rows: name → tensor of the batch.
-        values: of the variables, as they were read.
-        forward: the forward pass.
-        loss: float32 scalar.
-    """
-
-    rows: dict[str, Any]
-    values: Variables
-    forward: Pass
-    loss: Any
-
-
-def _prepare(preparation: Preparation, features: dict[str, Any], labels: Any) -> _Batches:
+def _prepare(model: FusedModel, features: dict[str, Any], labels: Any) -> _Batches:
+    preparation = model.preparation
     rows, is_stacked = features, True
     if not preparation.is_prepared(features):
         if preparation.schema.growing:
@@ -188,6 +175,9 @@ def _prepare(preparation: Preparation, features: dict[str, Any], labels: Any) ->
                 "use hash_buckets"
             )
         rows, is_stacked = preparation.begin()(features, labels), labels.shape.rank == 2
+    if model.exchange is not None:
+        assert is_stacked
+        rows = {**rows, **merge_rows(rows, preparation.distinct, model.exchange)}
     some = rows[LABEL + preparation.schema.label.column]
     return _Batches(rows, tf.shape(some, tf.int64)[0] if is_stacked else None)
 
@@ -284,78 +274,11 @@ def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]
     )
 
 
-def _update(
-    layout: Layout, stored: Variables, step: _Step, optimizers: dict[str, OptimizerStep]
-) -> list[Any]:
-    """Returns the operations that update every variable."""
-    rows, values, done, loss = step
-    deep = layout.deep
-    dense = [] if deep is None else [done.product, *values.kernels[1:], *values.biases]
-    wide = [] if done.wide_logits is None else [done.wide_logits]
-    numbers = [] if values.wide_numbers is None else [values.wide_numbers]
-    grads = iter(tf.gradients(loss, [*dense, *wide, *numbers]))
-    updates: list[Any] = []
-    product = None
-    if deep is not None:
-        product = next(grads)
-        first = done.multiply(done.net, product, transpose_a=True)
-        updates.append(optimizers["deep"].apply(stored.kernels[0], first))
-        updates += [
-            optimizers["deep"].apply(one, next(grads))
-            for one in [*stored.kernels[1:], *stored.biases]
-        ]
-    for grad in [next(grads) for _ in wide]:
-        for table, one in zip(layout.wide, stored.wide):
-            # The gradient of a sum is also the gradient of each of its terms.
-            spread = tf.tile(grad[None], [rows[table.name].shape[0], 1, 1])
-            updates += _update_table(table, one, spread, rows, optimizers["linear"])
-    updates += [optimizers["linear"].apply(stored.wide_numbers, next(grads)) for _ in numbers]
-    if deep is not None and deep.tables:
-        looked_up = _spread_to_tables(deep, values.kernels[0], product, done.multiply)
-        for table, one, grad in zip(deep.tables, stored.embeddings, looked_up):
-            updates += _update_table(table, one, grad, rows, optimizers["deep"])
-    return updates
-
-
-def _spread_to_tables(
-    deep: Deep, kernel: Any, product: Any, multiply: Callable[..., Any]
-) -> list[Any]:
-    """Returns the gradients of each table's looked-up values, [fields, batch, dimension].
-
-    Most of the input consists of other parts, which need no gradient.
-    """
-    counts = [len(table.fields) for table in deep.tables]
-    widths = [table.dimension for table, count in zip(deep.tables, counts) for _ in range(count)]
-    start = sum(deep.hot_sizes)
-    grad = multiply(product, kernel[start : start + sum(widths)], transpose_b=True)
-    parts = iter(tf.split(grad, widths, axis=1))
-    return [tf.stack([next(parts) for _ in range(count)]) for count in counts]
-
-
-def _update_table(
-    table: Table, stored: Stored, grad: Any, rows: dict[str, Any], optimizer: OptimizerStep
-) -> list[Any]:
-    """Returns the update of a table by the gradient of its looked-up values.
-
-    The gradient is float32 [fields, batch, dimension]. The gradients of a row are summed first.
-    Missing values have the segment -1, which the sums ignore.
-    """
-    segments = rows[table.name]
-    kind = optimizer.kind
-    if kind.needs_all or not (table.is_large or kind.moves_all):
-        summed = tf.math.unsorted_segment_sum(grad, segments, table.num_rows)
-        return [optimizer.apply(stored, summed)]
-    if table.is_large:
-        touched = rows[DISTINCT + table.name]
-        grad = tf.reshape(grad, [-1, table.dimension])
-        summed = tf.math.unsorted_segment_sum(grad, rows[PLACES + table.name], tf.size(touched))
-        return [optimizer.apply(stored, summed, touched)]
-    found = rows_touched(table, rows)
-    ones = tf.ones_like(found, tf.float32)
-    counts = tf.math.unsorted_segment_sum(ones, found, table.num_rows)
-    touched = tf.reshape(tf.where(counts), [-1])
-    summed = tf.math.unsorted_segment_sum(grad, segments, table.num_rows)
-    return [optimizer.apply(stored, tf.gather(summed, touched), touched)]
+def _share_loss(loss: Any, model: FusedModel) -> Any:
+    """Returns what this process contributes to the loss of a step."""
+    if model.exchange is None or model.train.loss_reduction == "sum":
+        return loss
+    return loss * (1.0 / model.exchange.count)
 
 
 def _add_summaries(model: FusedModel, variables: Variables, rows: dict[str, Any]) -> None:

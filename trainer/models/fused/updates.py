@@ -84,6 +84,36 @@ class OptimizerStep(NamedTuple):
         return self.function(self.numbers, stored.variable, grad, rows, *slots)
 
 
+class Gradient(NamedTuple):
+    """The gradient of a variable in one step.
+
+    Attributes:
+        optimizer: of the variable.
+        stored: the variable.
+        values: float32, of the variable's shape, or [rows, dimension].
+        rows: int32 [rows], the distinct rows of the values; None for all.
+        counts: float32 [rows of the variable], how often each row is touched; only those that are
+            touched are updated. None: all are.
+    """
+
+    optimizer: OptimizerStep
+    stored: Stored
+    values: Any
+    rows: Any = None
+    counts: Any = None
+
+    def apply(self) -> Any:
+        """Returns the operation that updates the variable."""
+        if self.counts is not None:
+            touched = tf.reshape(tf.where(self.counts), [-1])
+            return self.optimizer.apply(self.stored, tf.gather(self.values, touched), touched)
+        if self.rows is not None and self.optimizer.kind.needs_all:
+            number = self.stored.variable.shape[0]
+            values = tf.math.unsorted_segment_sum(self.values, self.rows, number)
+            return self.optimizer.apply(self.stored, values)
+        return self.optimizer.apply(self.stored, self.values, self.rows)
+
+
 class Optimizer:
     """An optimizer of some variables in the current graph.
 
