@@ -116,18 +116,17 @@ class Report:
             label = f"one {what}, reference {theirs:.2f} s / ours {ours:.3f} s"
             self._aim(label, theirs / ours, aim)
 
-    def add_processes(self, case, batch: int, runs: dict) -> None:
-        """Adds examples a second of one process on one core, and of two on all cores."""
-        base = _median_rate(runs["none"])
+    def add_processes(self, case, batch: int, runs: dict, alone: list) -> None:
+        """Adds examples a second of one process, `alone` on one core, and of two on all cores."""
+        base = _median_rate(alone)
         lines = [
-            f"### {case.name}: from one process to two (canned engine, {batch} rows a process)",
+            f"### {case.name}: from one process to two ({batch} rows a process)",
             "",
-            "| processes | examples/s of all, median | lowest to highest | x one process |",
+            "| processes | examples/s of all, median | lowest to highest | x one core |",
             "|---|--:|--:|--:|",
         ]
-        for strategy, made in runs.items():
+        for name, made in runs.items():
             rate, rates = _median_rate(made), [run.rate for run in made]
-            name = "1, on one core" if strategy == "none" else f"2, {strategy}"
             lines.append(
                 f"| {name} | {rate:,.0f} | {min(rates):,.0f} to {max(rates):,.0f} "
                 f"| {rate / base:.2f} |"

@@ -35,7 +35,15 @@ GUESSES = {"reference": 2e4, "canned": 2e5, "limit": 1e6}
 # Cases whose large tables make the first guess too high by this factor.
 SLOWER = {"clicks": 10}
 JOB_EVALUATIONS = 4
-STRATEGIES = ("none", "multi_worker_mirrored", "parameter_server")
+# How processes train → cluster.strategy, engine, and the cores of one process (None: all).
+ALONE = "1, on one core"
+PROCESSES: dict = {
+    ALONE: ("none", "fused", {0}),
+    "1, on all cores": ("none", "fused", None),
+    "2, multi_worker_mirrored": ("multi_worker_mirrored", "fused", None),
+    "2, multi_worker_mirrored, canned engine": ("multi_worker_mirrored", "canned", None),
+    "2, parameter_server, canned engine": ("parameter_server", "canned", None),
+}
 
 
 class Run(NamedTuple):
@@ -94,11 +102,13 @@ class Bench:
         kept = f"--data.cache={'off' if cache == 'off' else self._cache}"
         return self._run_trainer(["trainer.task"], batch, steps, kept, *more)
 
-    def cluster(self, strategy: str, batch: int, steps: int) -> Run:
-        """The canned model trained by a chief and a worker; or by one process, on one core."""
-        told = (*_training_alone(steps), "--model.engine=canned", "--data.cache=off")
+    def cluster(self, processes: str, batch: int, steps: int) -> Run:
+        """The model trained by a chief and a worker, or by one process; see PROCESSES."""
+        strategy, engine, cores = PROCESSES[processes]
+        cache = f"--data.cache={self._cache}"
+        told = (*_training_alone(steps), f"--model.engine={engine}", cache)
         if strategy == "none":
-            return self._run_trainer(["trainer.task"], batch, steps, *told, cores={0})
+            return self._run_trainer(["trainer.task"], batch, steps, *told, cores=cores)
         servers = ["--ps=1"] if strategy == "parameter_server" else []
         launch = ["trainer.launch", "--workers=1", *servers, "--max_restarts=1", "--"]
         return self._run_trainer(launch, batch, steps, *told, f"--cluster.strategy={strategy}")
@@ -231,15 +241,16 @@ def compare_jobs(bench: Bench, batch: int, rounds: int) -> dict:
 
 
 def compare_processes(bench: Bench, batch: int, rounds: int) -> dict:
-    """The canned model trained by one process on one core, then by two processes on all of them."""
-    runs: dict = {strategy: [] for strategy in STRATEGIES}
+    """The model trained by one process, on one core and on all, then by two processes on all."""
+    runs: dict = {processes: [] for processes in PROCESSES}
     for number in range(rounds):
-        for strategy, made in runs.items():
+        for processes, made in runs.items():
             guess = made[-1].rate if made else GUESSES["canned"] / 2
-            made.append(bench.cluster(strategy, batch, max(64, int(guess * TRAIN_SECS / batch))))
+            steps = max(64, int(guess * TRAIN_SECS / batch))
+            made.append(bench.cluster(processes, batch, steps))
             print(
-                f"{bench.case.name}, processes, round {number + 1}/{rounds}: cluster.strategy "
-                f"{strategy} {made[-1].rate:,.0f} examples/s",
+                f"{bench.case.name}, processes, round {number + 1}/{rounds}: {processes} "
+                f"{made[-1].rate:,.0f} examples/s",
                 flush=True,
             )
     return runs
@@ -294,7 +305,8 @@ def main() -> int:
             # The median of two rounds would be their mean.
             report.add_jobs(case, compare_jobs(bench, batches[0], max(3, options.rounds // 2)))
             rounds = max(2, options.rounds // 2)
-            report.add_processes(case, batches[0], compare_processes(bench, batches[0], rounds))
+            made = compare_processes(bench, batches[0], rounds)
+            report.add_processes(case, batches[0], made, made[ALONE])
             report.add_sizes(compare_sizes(name, options.work, options, program, batches[0]))
         report.write(options.output)
     print(f"written: {options.output}")
