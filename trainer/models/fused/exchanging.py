@@ -28,10 +28,18 @@ class Exchange(Protocol):
     number: int
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
-        """Returns the arrays of all processes, in the order of their numbers."""
+        """Returns the arrays of all processes, in the order of their numbers.
+
+        Args:
+            values: of this process, [numbers]; each process may have another number.
+        """
 
     def add(self, values: np.ndarray) -> np.ndarray:
-        """Returns the sum of the arrays of all processes."""
+        """Returns the sum of the arrays of all processes.
+
+        Args:
+            values: of this process, [numbers]; all processes have the same number.
+        """
 
 
 def merge_rows(rows: dict[str, Any], tables: Sequence[Table], exchange: Exchange) -> dict[str, Any]:
