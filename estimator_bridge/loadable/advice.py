@@ -24,11 +24,13 @@ _LIBRARIES = (
     ("TensorForest", "of the random forests of tf.estimator, which nothing replaces exactly: train "
      "them anew, for example with YDF"),
 )  # fmt: skip
-_FOREST = "of the random forests of tf.contrib: train them anew, for example with YDF"
-_TREES = (
-    "of the boosted trees of tf.contrib, which nothing reads any more: train them anew with "
-    "tf.estimator.BoostedTrees... under the bridge, or with YDF"
+# The trees are read from the variables of a SavedModel as from a checkpoint.
+_EXPORT = (
+    "build the Estimator under `run --tf1` and export it anew, with "
+    "checkpoint_path='MODEL/variables/variables'"
 )
+_FOREST = f"of the random forests of tf.contrib: {_EXPORT}"
+_TREES = f"of the boosted trees of tf.contrib: {_EXPORT}"
 _IO = "of tf.contrib, now in TensorFlow I/O: export the model anew with tensorflow_io"
 _CODING = "of tf.contrib.coder, now in TensorFlow Compression: export the model anew with it"
 _ADDONS = (

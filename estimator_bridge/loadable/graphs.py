@@ -132,23 +132,26 @@ def _type_name(number: int) -> str:
 
 
 def find_unsupported(graph: Any, target: Operations) -> list[str]:
-    """Returns the operations that a version does not have or compute, with advice.
+    """Returns the operations that a version does not have or compute: a text for each advice.
 
     Args:
       graph: a GraphDef.
       target: the version.
     """
     functions = {function.signature.name for function in graph.library.function}
-    found: dict[str, str] = {}
+    seen: set[str] = set()
+    found: dict[tuple[str, str], list[str]] = {}
     for node, where in nodes_of(graph):
         op = node.op
-        if op in functions or op in found:
+        if op in functions or op in seen:
             continue
         missing = target.definition(op) is None
         if missing or _lacks_kernel(op, target):
+            seen.add(op)
             what = "no operation" if missing else "no kernel for"
-            version = minor(target.version)
-            found[op] = (
-                f"TensorFlow {version} has {what} {op} (node {node.name}{where}): " + advise(op)
-            )
-    return list(found.values())
+            found.setdefault((what, advise(op)), []).append(f"{op} (node {node.name}{where})")
+    version = minor(target.version)
+    return [
+        f"TensorFlow {version} has {what} {', '.join(names)}: {advice}"
+        for (what, advice), names in found.items()
+    ]

@@ -225,8 +225,8 @@ def test_what_cannot_be_repaired_is_named(tmp_path, capsys):
         ("Addons>GatherTree", "2.21", "of TensorFlow Addons: import tensorflow_addons"),
         ("Rpc", "2.21", "nothing replaces it exactly"),
         ("MyOwn", "2.21", "of no TensorFlow: load the library"),
-        ("TreePredictionsV4", "2.21", "random forests of tf.contrib: train them anew"),
-        ("GradientTreesPrediction", "2.21", "boosted trees of tf.contrib"),
+        ("TreePredictionsV4", "2.21", "random forests of tf.contrib: build the Estimator under"),
+        ("GradientTreesPrediction", "2.21", "boosted trees of tf.contrib: build the Estimator"),
         ("DecodeLibsvm", "2.21", "now in TensorFlow I/O"),
         ("Resampler", "2.21", "write it anew in Python"),
         ("BytesInUse", "2.21", "export the model anew from its checkpoint, under `run --tf1`"),
@@ -237,6 +237,16 @@ def test_operations_that_are_gone_get_advice(op, version, message):
     graph.node.add(name="n", op=op)
     (line,) = find_unsupported(graph, operations.find(version))
     assert message in line
+
+
+def test_operations_with_the_same_advice_get_it_once():
+    graph = v1.GraphDef()
+    for op in ("TreePredictionsV4", "MyOwn", "TreeSize", "TreeSize"):
+        graph.node.add(name=op.lower(), op=op)
+    forests, own = find_unsupported(graph, operations.find("2.21"))
+    assert "TreePredictionsV4 (node treepredictionsv4), TreeSize (node treesize): of the" in forests
+    assert forests.endswith("checkpoint_path='MODEL/variables/variables'")
+    assert "MyOwn (node myown): of no TensorFlow" in own
 
 
 def test_all_that_is_replaced_is_an_operation_without_a_kernel():
