@@ -1,5 +1,6 @@
-"""Recurrent Estimators of tf.contrib.learn, from checkpoint files of 1.15 on."""
+"""Recurrent Estimators of tf.contrib.learn, and a tagger, from checkpoint files of 1.15 on."""
 
+import jobs
 import tensorflow as tf
 import values
 from tensorflow.contrib.learn.python.learn.estimators import (
@@ -262,3 +263,116 @@ CASES.update(
         ),
     }
 )
+
+
+NAMES, PLACES = (
+    ["anna", "bruno", "clara", "david", "eva", "felix"],
+    ["rome", "oslo", "paris", "berlin"],
+)
+OTHERS = ["went", "to", "from", "in", "lives", "near", "and", "with"]
+VOCABULARY = ["<pad>"] + NAMES + PLACES + OTHERS
+TAGS = ["O", "B-PER", "I-PER", "B-LOC"]
+SENTENCES, BATCH, LAST_TAGGER_STEP = 60, 10, 120
+
+
+def sentences():
+    """Yields ((words, how many), tags) of sentences of 3 to 14 words."""
+    random = np.random.RandomState(7)
+
+    def some(words, most):
+        # The same numbers in every NumPy.
+        return [words[one] for one in random.randint(len(words), size=random.randint(1, most))]
+
+    for _ in range(SENTENCES):
+        words, tags = [], []
+        for _ in range(random.randint(1, 3)):
+            names, others = some(NAMES, 3), some(OTHERS, 4)
+            words += names + others + some(PLACES, 2)
+            tags += ["B-PER"] + ["I-PER"] * (len(names) - 1) + ["O"] * len(others) + ["B-LOC"]
+        # One in some words is unknown.
+        words = [one if random.randint(9) else "x" + one for one in words]
+        yield (words, len(words)), tags
+
+
+def read_sentences():
+    shapes, types = (([None], ()), [None]), ((tf.string, tf.int32), tf.string)
+    dataset = tf.data.Dataset.from_generator(sentences, output_shapes=shapes, output_types=types)
+    return dataset.repeat().padded_batch(BATCH, shapes, (("<pad>", 0), "O")).prefetch(1)
+
+
+def tag_fn(features, labels, mode):
+    words, lengths = (
+        (features["words"], features["lengths"]) if isinstance(features, dict) else features
+    )
+    known = tf.contrib.lookup.index_table_from_tensor(VOCABULARY, num_oov_buckets=1)
+    table = tf.get_variable("embeddings", [len(VOCABULARY) + 1, 8])
+    inputs = tf.nn.embedding_lookup(table, known.lookup(words))
+    forward, backward = (tf.contrib.rnn.LSTMBlockCell(6) for _ in range(2))
+    outputs, _ = tf.nn.bidirectional_dynamic_rnn(
+        forward, backward, inputs, lengths, dtype=tf.float32
+    )
+    logits = tf.layers.dense(tf.concat(outputs, -1), len(TAGS))
+    scores = tf.get_variable("crf", [len(TAGS), len(TAGS)])
+    found, best = tf.contrib.crf.crf_decode(logits, scores, lengths)
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        names = tf.contrib.lookup.index_to_string_table_from_tensor(TAGS)
+        predictions = {"tags": names.lookup(tf.to_int64(found)), "score": best}
+        return tf.estimator.EstimatorSpec(mode, predictions)
+    tags = tf.contrib.lookup.index_table_from_tensor(TAGS).lookup(labels)
+    likelihood, _ = tf.contrib.crf.crf_log_likelihood(logits, tags, lengths, scores)
+    loss = tf.reduce_mean(-likelihood)
+    tf.losses.add_loss(loss)
+    metrics = {"acc": tf.metrics.accuracy(tags, found, tf.sequence_mask(lengths))}
+    train_op = tf.train.AdamOptimizer(0.01).minimize(
+        loss, global_step=tf.train.get_or_create_global_step()
+    )
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op, eval_metric_ops=metrics)
+
+
+class Losses(tf.train.SessionRunHook):
+    """Keeps the loss of each step."""
+
+    def __init__(self):
+        self.found = []
+
+    def before_run(self, run_context):
+        return tf.train.SessionRunArgs(tf.get_collection(tf.GraphKeys.LOSSES)[0])
+
+    def after_run(self, run_context, run_values):
+        self.found.append(run_values.results)
+
+
+class Tagger(jobs.EstimatorJob):
+    """Trains for as many steps as a tagger needs, and keeps the losses."""
+
+    losses = None
+
+    def train(self, last_step):
+        self.losses = Losses()
+        last_step = last_step if last_step == jobs.FIRST_STEPS else LAST_TAGGER_STEP
+        self.estimator.train(read_sentences, max_steps=last_step, hooks=[self.losses])
+
+    def answers(self):
+        found = super().answers()
+        return dict(found, losses=self.losses.found[::10], last=self.losses.found[-10:])
+
+
+@case
+def tagger_of_sentences(folder):
+    """An LSTM-CRF tagger of named entities, with sentences from a generator."""
+    config = tf.estimator.RunConfig(
+        folder, 1, save_summary_steps=100, session_config=values.one_thread()
+    )
+
+    def receive():
+        found = {
+            "words": tf.placeholder(tf.string, [None, None], name="words"),
+            "lengths": tf.placeholder(tf.int32, [None], name="lengths"),
+        }
+        return tf.estimator.export.ServingInputReceiver(found, found)
+
+    request = {
+        "words": np.array([["anna", "went", "to", "oslo"], ["near", "rome", "", ""]], object),
+        "lengths": np.array([4, 2], np.int32),
+    }
+    return Tagger(tf.estimator.Estimator(tag_fn, folder, config), read_sentences, receive, request)
