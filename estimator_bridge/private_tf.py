@@ -85,6 +85,7 @@ NAMES: dict[str, Private] = {
     "clustering_ops": _tensorflow("ops.clustering_ops"),
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
+    "embedding_ops": _tensorflow("ops.embedding_ops"),
     "feature_column": _tensorflow("feature_column.feature_column"),
     "feature_column_v2": _tensorflow("feature_column.feature_column_v2"),
     "feature_column_v2_types": _tensorflow("feature_column.feature_column_v2_types"),

@@ -11,11 +11,11 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import feature_column_v2, sparse_ops
 
-__all__ = ["Ids", "NotOneValueError", "find_ids"]
+__all__ = ["Ids", "NotFusedError", "find_ids"]
 
 
-class NotOneValueError(Exception):
-    """A column cannot be fused; the text says why."""
+class NotFusedError(Exception):
+    """A lookup cannot be fused; the text says why."""
 
 
 class Ids(NamedTuple):
@@ -42,13 +42,13 @@ def find_ids(column: Any, cache: Any, state_manager: Any) -> Ids:
       state_manager: of the layer, which has its tables.
 
     Raises:
-      NotOneValueError: the column is of another kind, or may have several values in a row.
+      NotFusedError: the column is of another kind, or may have several values in a row.
     """
     build = _BUILDERS.get(type(column).__name__)
     if build is None or type(column).__module__ != feature_column_v2.__name__:
-        raise NotOneValueError(f"a {type(column).__name__}")
+        raise NotFusedError(f"a {type(column).__name__}")
     if column in cache._features:
-        raise NotOneValueError("the features have its transformed values")
+        raise NotFusedError("the features have its transformed values")
     return build(column, cache, state_manager)
 
 
@@ -57,13 +57,13 @@ def _read_feature(key: str, cache: Any) -> tf.Tensor:
     feature = cache._features.get(key)
     if not isinstance(feature, tf.Tensor):
         # A missing feature, or a NumPy array: TensorFlow says what is wrong, or converts it.
-        raise NotOneValueError("its feature is no dense tensor")
+        raise NotFusedError("its feature is no dense tensor")
     shape = feature.shape
     if shape.rank == 1:
         return feature
     if shape.rank == 2 and shape.as_list()[1] == 1:
         return tf.squeeze(feature, [1])
-    raise NotOneValueError(f"its feature has the shape {shape}, not one value in a row")
+    raise NotFusedError(f"its feature has the shape {shape}, not one value in a row")
 
 
 def _find_by_key(column: Any, cache: Any, state_manager: Any) -> Ids:
@@ -73,7 +73,7 @@ def _find_by_key(column: Any, cache: Any, state_manager: Any) -> Ids:
     elif feature.dtype.is_integer:
         present = tf.not_equal(feature, tf.cast(-1, feature.dtype))
     else:
-        raise NotOneValueError(f"its feature has the type {feature.dtype.name}")
+        raise NotFusedError(f"its feature has the type {feature.dtype.name}")
     # Only the values are computed in a step. Indices and shape make them a sparse tensor.
     indices = tf.zeros([tf.size(feature), 2], tf.int64)
     sparse = tf.SparseTensor(indices, feature, tf.zeros([2], tf.int64))
@@ -93,10 +93,10 @@ def _clear(ids: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
 
 def _find_bucket(column: Any, cache: Any, state_manager: Any) -> Ids:
     if tuple(column.source_column.shape) != (1,):
-        raise NotOneValueError(f"its number has the shape {tuple(column.source_column.shape)}")
+        raise NotFusedError(f"its number has the shape {tuple(column.source_column.shape)}")
     buckets = cache.get(column, state_manager)
     if buckets.shape.rank != 2:
-        raise NotOneValueError(f"its number has the shape {buckets.shape}")
+        raise NotFusedError(f"its number has the shape {buckets.shape}")
     ids = tf.squeeze(tf.cast(buckets, tf.int64), [1])
     return Ids(ids, None, (ids, None))
 

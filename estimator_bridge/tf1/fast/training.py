@@ -1,7 +1,8 @@
-"""Trains canned Estimators with the lookups of lookups.py, and says so."""
+"""Canned Estimators with the lookups of lookups.py, and what is said about them."""
 
 import functools
 import sys
+import threading
 from typing import Any, Optional
 
 from estimator_bridge import terminal
@@ -16,47 +17,64 @@ _CANNED_MODULES = tuple(
 )
 _NAMED_COLUMNS = 3
 _said: set[str] = set()
+_thread = threading.local()
 
 
 def install() -> None:
-    """Makes Estimators that are trained from now on use fused lookups where they can."""
+    """Makes Estimators whose graphs are built from now on use fused lookups where they can."""
     lookups.install()
     cls = estimator_estimator.Estimator
-    cls._train_model = _fusing(cls._train_model)
-    cls._train_with_estimator_spec = _reporting(cls._train_with_estimator_spec)
+    cls._call_model_fn = _fusing(cls._call_model_fn)
+    cls._add_meta_graph_for_mode = _exporting(cls._add_meta_graph_for_mode)
 
 
-def _fusing(train_model: Any) -> Any:
-    @functools.wraps(train_model)
-    def train(self: Any, *arguments: Any, **options: Any) -> Any:
-        obstacle = _find_obstacle(self)
-        if obstacle is not None:
-            _say(f"--fast: {_name(self)} trains as before: {obstacle}.")
-            return train_model(self, *arguments, **options)
-        with lookups.substituting() as found:
-            vars(self)["_bridge_fused"] = found
-            return train_model(self, *arguments, **options)
+def _fusing(call_model_fn: Any) -> Any:
+    @functools.wraps(call_model_fn)
+    def call(self: Any, features: Any, labels: Any, mode: str, config: Any) -> Any:
+        def build() -> Any:
+            return call_model_fn(self, features, labels, mode, config)
 
-    return train
+        if getattr(_thread, "exports", False):
+            return build()
+        obstacle, before = _find_obstacle(self), getattr(_thread, "fused", 0)
+        if obstacle is None:
+            with lookups.substituting() as found:
+                spec = build()
+            _thread.fused = before + 1
+            line = _describe(_name(self), found)
+        else:
+            spec = build()
+            line = f"--fast: {_name(self)} trains as before: {obstacle}."
+            # It has called the model_fn of a canned Estimator, which has a line of its own.
+            if getattr(_thread, "fused", 0) != before:
+                return spec
+        if mode == "train":
+            _say(line)
+        return spec
+
+    return call
 
 
-def _reporting(train_with_estimator_spec: Any) -> Any:
-    @functools.wraps(train_with_estimator_spec)
-    def train(self: Any, *arguments: Any, **options: Any) -> Any:
-        found = vars(self).pop("_bridge_fused", None)
-        if found is not None:
-            _say(_describe(_name(self), found))
-        return train_with_estimator_spec(self, *arguments, **options)
+def _exporting(add_meta_graph: Any) -> Any:
+    """Returns a function that builds an export with TensorFlow's own operations."""
 
-    return train
+    @functools.wraps(add_meta_graph)
+    def add(self: Any, *arguments: Any, **options: Any) -> Any:
+        _thread.exports = True
+        try:
+            return add_meta_graph(self, *arguments, **options)
+        finally:
+            _thread.exports = False
+
+    return add
 
 
 def _find_obstacle(estimator: Any) -> Optional[str]:
     """Returns why an Estimator cannot train with fused lookups; None if it may."""
     if not any(cls.__module__ in _CANNED_MODULES for cls in type(estimator).__mro__):
         return "only the canned Linear, DNN and DNNLinearCombined Estimators have fused lookups"
-    if estimator._train_distribution is not None:
-        return "it trains under a distribution strategy"
+    if estimator._train_distribution is not None or estimator._eval_distribution is not None:
+        return "it uses a distribution strategy"
     if estimator.config.num_ps_replicas:
         return "it trains with parameter servers"
     return None

@@ -212,8 +212,6 @@ WEIGHTED = column.weighted_categorical_column(FULL, "age")
 @pytest.mark.parametrize(
     "columns, read, reason",
     [
-        ([WORD], sparse(FEATURES), "word: its feature is no dense tensor"),
-        ([WORD], batches(PAIRS), "word: its feature has the shape (?, 2), not one value in a row"),
         ([WEIGHTED], batches(), "full_weighted_by_age: a WeightedCategoricalColumn"),
         ([column.numeric_column("age")], batches(), "it has no categorical columns"),
     ],
@@ -229,6 +227,92 @@ def test_a_column_that_cannot_be_fused_is_named(
             said = capfd.readouterr().err
             assert f"--fast: LinearClassifier trains as before: {reason}." in said
     assert losses[0] == losses[1]
+
+
+def of_several_values(tmp_path):
+    """Returns features with 0 to 3 values in a row, and columns of each kind of lookup."""
+    draw = np.random.RandomState(4).randint
+    count = ROWS * STEPS
+    found = {
+        "words": WORDS[draw(0, 5, [count, 3])],
+        "numbers": draw(-1, 9, [count, 2]),
+        "shared": WORDS[draw(0, 5, [count, 2])],
+        "other": FEATURES["other"],
+        "one": FEATURES["number"],
+    }
+    path = tmp_path / "words.txt"
+    path.write_text("a\nb\nc\n")
+    words = column.categorical_column_with_hash_bucket("words", 7)
+    numbers = column.categorical_column_with_identity("numbers", 9)
+    known = column.categorical_column_with_vocabulary_file("shared", str(path), 3)
+    other = column.categorical_column_with_vocabulary_file("other", str(path), 3)
+    crossed = column.crossed_column(["words", known], 11)
+    one = column.categorical_column_with_identity("one", 9)
+    deep = [
+        column.embedding_column(words, 3, combiner="sum"),
+        column.embedding_column(numbers, 2, combiner="sqrtn"),
+        column.embedding_column(crossed, 2),
+        column.indicator_column(known),
+        column.embedding_column(one, 2),
+    ]
+    return found, [words, numbers, known, crossed, one], deep, [known, other]
+
+
+def as_sparse(features, label):
+    def convert(values):
+        places = tf.where(tf.not_equal(values, "" if values.dtype == tf.string else -1))
+        return tf.SparseTensor(
+            places, tf.gather_nd(values, places), tf.shape(values, out_type=tf.int64)
+        )
+
+    # An id of -1 that is there, and one value in a row.
+    return {name: one if name == "other" else convert(one) for name, one in features.items()}, label
+
+
+@pytest.mark.parametrize(
+    "form, count, reason",
+    [
+        ("dense", 9, "its feature has the shape (?, 2), not one value in a row"),
+        ("sparse", 9, "its feature is no dense tensor"),
+        ("shared", 11, "an indicator beside shared embeddings"),
+    ],
+)
+def test_several_values_in_a_row_train_evaluate_and_predict_as_without(
+    form, count, reason, tmp_path, monkeypatch, capfd
+):
+    values, wide, deep, several = of_several_values(tmp_path)
+    if form == "shared":
+        deep = [*deep, *column.shared_embedding_columns(several, 2)]
+    read = batches(values)
+    inputs = (lambda: read().map(as_sparse)) if form == "sparse" else read
+    results = []
+    for is_fast in (True, False):
+        model = tf.estimator.DNNLinearCombinedClassifier(
+            str(tmp_path / str(is_fast)),
+            linear_feature_columns=wide,
+            dnn_feature_columns=deep,
+            dnn_optimizer=tf.train.MomentumOptimizer(0.05, 0.9),
+            dnn_hidden_units=[5, 4],
+            config=tf.estimator.RunConfig(tf_random_seed=3),
+        )
+        losses = train(model, inputs, STEPS + 1, monkeypatch, is_fast)
+        said = capfd.readouterr().err
+        if is_fast:
+            assert f"with {count} fused lookups; " in said
+            assert said.strip().endswith(f"As before: shared_indicator: {reason}.")
+        with monkeypatch.context() as patch:
+            if not is_fast:
+                patch.setattr(training, "_find_obstacle", lambda estimator: "as before")
+            found = model.evaluate(inputs, steps=2)
+            rows = [row["logits"] for row, _ in zip(model.predict(inputs), range(ROWS))]
+        results.append((losses, found, rows))
+    (losses, found, rows), (other_losses, other_found, other_rows) = results
+    # The first loss is that of the same variables.
+    assert losses[0] == other_losses[0]
+    np.testing.assert_allclose(losses, other_losses, rtol=2e-6)
+    assert found == pytest.approx(other_found, rel=2e-6)
+    np.testing.assert_allclose(rows, other_rows, rtol=1e-5, atol=1e-6)
+    compare([tmp_path / "True", tmp_path / "False"])
 
 
 def test_columns_beside_one_that_cannot_be_fused(tmp_path, monkeypatch, capfd):
@@ -264,6 +348,16 @@ def test_an_id_out_of_range_is_an_error(tmp_path):
     model = tf.estimator.LinearClassifier(columns, str(tmp_path))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"is not in \[0, 4\)"):
         model.train(batches(), steps=STEPS)
+
+
+def test_a_model_fn_that_calls_a_canned_one_has_its_line(tmp_path, capfd):
+    training._said.clear()
+    model = tf.estimator.LinearClassifier([WORD], str(tmp_path))
+    model = tf.contrib.estimator.add_metrics(model, lambda predictions: {})
+    model.train(batches(PAIRS), steps=1)
+    said = [line for line in capfd.readouterr().err.splitlines() if "--fast" in line]
+    (line,) = said
+    assert "--fast: LinearClassifier trains with 1 fused lookups;" in line
 
 
 def test_an_export_has_the_operations_of_tensorflow(tmp_path, monkeypatch):
