@@ -18,8 +18,9 @@ from trainer.models.optimizers import INITIAL_ACCUMULATOR
 from trainer.schema import Label, Schema
 
 # The time of the fit is proportional to rows x weights of a logit squared x logits. At most so much
-# is spent, by leaving out rows, but there must be so many rows for each weight.
+# is spent, by leaving out rows.
 MAX_WORK = 200_000_000
+# With fewer rows for each weight, the fit itself learns noise, and training goes on from there.
 MIN_ROWS = 10
 # Penalty of the sum of squared weights, beside the sum of the losses of all rows.
 PENALTY = 10.0
@@ -86,10 +87,8 @@ def count_rows(num_rows: int, width: int, units: int) -> int:
         width: number of weights of each logit.
         units: number of logits.
     """
-    most = MAX_WORK // (width**2 * units)
-    if num_rows <= most:
-        return num_rows
-    return most if most >= MIN_ROWS * width else 0
+    picked = min(num_rows, MAX_WORK // (width**2 * units))
+    return picked if picked >= MIN_ROWS * width else 0
 
 
 def build_matrix(layout: Layout, rows: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -58,7 +58,10 @@ class LinearStartHook(estimator.SessionRunHook):
         num_rows = job.train_scan.statistics.num_rows
         picked = linear_start.count_rows(num_rows, width, units)
         if not picked:
-            self._console.log(f"start: untrained, as the linear part has {width:,} weights")
+            self._console.log(
+                f"start: untrained, as {num_rows:,} rows are too few for the {width:,} weights of "
+                "the linear part"
+            )
             return
         matrix, targets, weights = _read_rows(job, layout, -(-num_rows // picked))
         try:

@@ -66,7 +66,10 @@ def test_the_matrix_has_a_column_for_each_weight(make, tmp_path):
 def test_the_work_is_bounded():
     assert linear_start.count_rows(20_000, 100, 1) == 20_000
     assert linear_start.count_rows(1_000_000, 100, 2) == 10_000
-    assert linear_start.count_rows(2_000, 1_000, 1) == 0
+    # Ten rows for each weight.
+    assert linear_start.count_rows(300, 30, 1) == 300
+    assert linear_start.count_rows(299, 30, 1) == 0
+    assert linear_start.count_rows(20_000, 1_000, 1) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,13 @@ from estimator_bridge import tf
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.models import linear_start
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_suffice(monkeypatch):
+    """The schema of these rows has crosses, so it has more weights than its rows are good for."""
+    monkeypatch.setattr(linear_start, "MIN_ROWS", 1)
 
 
 def _train(make, shop, folder, label, steps=3, **sections):
@@ -73,6 +80,13 @@ def test_a_resumed_job_goes_on(make, shop, tmp_path):
     name = "linear/linear_model/bias_weights"
     np.testing.assert_allclose(after[4][name], before[3][name], atol=0.1)
     assert after[4]["dnn/logits/kernel"].any()
+
+
+def test_too_few_rows_for_the_weights_begin_without_it(make, shop, tmp_path, monkeypatch):
+    monkeypatch.setattr(linear_start, "MIN_ROWS", 100)
+    values, said = _train(make, shop, tmp_path, "bought", 1)
+    assert "start: untrained, as 600 rows are too few for the " in said
+    assert values[0]["dnn/logits/kernel"].any()
 
 
 def test_a_start_that_is_not_possible_is_refused(make, shop, tmp_path):
