@@ -12,6 +12,8 @@ import ctypes
 import fractions
 import functools
 import gc
+import importlib
+import importlib.abc
 import importlib.util
 import inspect
 import math
@@ -139,12 +141,25 @@ def _with_binary_mode(fromstring):
     return replacing
 
 
+class _DistutilsFinder(importlib.abc.MetaPathFinder):
+    """Finds distutils in setuptools, where a program imports it and no other finder knows it.
+
+    Python has removed it; programs mostly use its LooseVersion. Few do, and setuptools is large.
+    """
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != "distutils":
+            return None
+        # It imports its own distutils under this name.
+        importlib.import_module("setuptools")
+        return importlib.util.find_spec(fullname)
+
+
 def _standard_library() -> None:
     _set_missing(_PYTHON)
     _set_missing([(collections, name, getattr(collections.abc, name)) for name in _COLLECTIONS])
-    if sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None:
-        # setuptools contains the package that Python removed (mostly used for LooseVersion).
-        import setuptools  # noqa: F401
+    if sys.version_info >= (3, 12):
+        sys.meta_path.append(_DistutilsFinder())
     test_case.restore(unittest.TestCase)
     supplier = ModuleSupplier()
     for name in stdlib.MODULES:

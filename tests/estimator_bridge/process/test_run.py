@@ -238,3 +238,19 @@ def test_options_end_at_the_programs_name():
     assert run.parse(older) == ("a.py", False, older[2:], None, "1.15", "", "", "")
     assert run.parse(["--read_ahead=0", "a.py"]) == ("a.py", False, [], None, "", "0", "", "")
     assert run.parse(["--fast", "--tf1", "a.py"]) == ("a.py", False, [], (1, 15), "", "", "", "yes")
+
+
+def test_setuptools_is_imported_only_for_distutils(folder):
+    # A finder of setuptools itself may be installed, or not.
+    (folder / "old.py").write_text(
+        textwrap.dedent("""
+        import sys
+        print("setuptools" in sys.modules)
+        kept = [one for one in sys.meta_path if type(one).__name__ != "DistutilsMetaFinder"]
+        sys.meta_path[:] = kept
+        from distutils.version import LooseVersion
+        print(LooseVersion("1.9") < LooseVersion("1.15"))
+        """)
+    )
+    status, stdout, stderr = python(folder, "--tf1", "old.py", bridged=True)
+    assert (status, stdout.split()) == (0, ["False", "True"]), stderr
