@@ -49,6 +49,8 @@ class _Link:
         self._connection = connection
         self._header = bytearray(_HEADER.size)
         self._unsent: list[memoryview] = []
+        # Memory of received arrays, which take turns: new memory would take most of the time.
+        self._buffers = [np.empty(0, np.uint8), np.empty(0, np.uint8)]
 
     def fileno(self) -> int:
         """Returns the descriptor of the connection."""
@@ -119,7 +121,10 @@ class _Link:
                 f"it sends {size:,} bytes in exchange {number:,}, not {wanted:,} in "
                 f"{self._number:,}; its model or its input differs"
             )
-        return np.empty(size, np.uint8)
+        self._buffers.reverse()
+        if len(self._buffers[0]) < size:
+            self._buffers[0] = np.empty(size, np.uint8)
+        return self._buffers[0][:size]
 
     def take(self, dtype: Any) -> np.ndarray:
         """Returns the received array.
@@ -203,6 +208,8 @@ class Exchange:
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
         """Returns the arrays of all processes, in the order of the processes.
 
+        Their memory is used again by the exchange after the next one.
+
         Args:
             values: of this process, contiguous, [numbers]; each process may have another number.
 
@@ -214,6 +221,8 @@ class Exchange:
     def add(self, values: np.ndarray) -> np.ndarray:
         """Returns the sum of the arrays of all processes; all processes get the same bits.
 
+        Its memory is used again by the exchange after the next one.
+
         Args:
             values: of this process, contiguous, [numbers]; all processes have the same number.
 
@@ -221,9 +230,9 @@ class Exchange:
             ConnectionError: another process has ended, or its exchange differs.
         """
         if self.count == 2:
-            first, second = self._swap(values, [values], [values.nbytes])
-            total: np.ndarray = first + second
-            return total
+            received = self._swap(values, [values], [values.nbytes])[1 - self.number]
+            np.add(values, received, out=received)
+            return received
         # Each process sums a part, and sends the sum to all.
         parts = np.array_split(values, self.count)
         own = parts[self.number]

@@ -146,7 +146,8 @@ def add_gradients(
         each._replace(values=value, counts=number)
         for each, value, number in zip(gradients, values, numbers)
     ]
-    return summed, tf.reshape(next(sums), [])
+    # A sum is a copy: the memory of what is exchanged is used again.
+    return summed, tf.reduce_sum(next(sums))
 
 
 def _reshape(flat: Any, like: Any) -> Any:
