@@ -174,14 +174,15 @@ def test_two_servers_two_workers_and_an_evaluator(start_module, shop, tmp_path, 
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize("strategy", ["none", "parameter_server"])
+@pytest.mark.parametrize("strategy", ["none", "parameter_server", "multi_worker_mirrored"])
 def test_an_early_stop_reaches_every_process(start_module, shop, tmp_path, strategy):
     job = tmp_path / "job"
+    servers = [] if strategy == "multi_worker_mirrored" else ["ps"]
     finished = _run(
         start_module,
         shop,
         job,
-        ["chief", "worker", "ps", "evaluator"],
+        ["chief", "worker", *servers, "evaluator"],
         f"--strategy={strategy}",
         "--train_steps=1000000",
         "--run.save_checkpoints_steps=50",

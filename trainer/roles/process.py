@@ -291,11 +291,12 @@ def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) 
         _train_here(plan)
         exchange.end()
     except tf.errors.OpError as error:
-        if exchange.has_ended:
+        if exchange.has_ended and plan.cluster.role != "chief":
             return
-        if exchange.error is None:
+        reason = exchange.error or ("a worker has left" if exchange.has_ended else None)
+        if reason is None:
             raise
-        raise _describe_lost(exchange.error) from error
+        raise _describe_lost(reason) from error
     finally:
         exchange.close()
 

@@ -97,6 +97,8 @@ class Monitor:
                 cluster.is_distributed and strategy in SYNCHRONOUS,
             ),
         )
+        # Workers in step with the chief stop with it, not by their own clocks.
+        self._decides = self._is_chief or strategy not in SYNCHRONOUS
 
     def build_train_hooks(self, given: Sequence[Any] = (), first: Sequence[Any] = ()) -> list[Any]:
         """Returns the hooks of training.
@@ -118,7 +120,7 @@ class Monitor:
             *first,
             TimesHook(self._session.times),
             self.progress,
-            EarlyStopHook(self.early_stop),
+            *([EarlyStopHook(self.early_stop)] if self._decides else []),
             InterruptHook(
                 self._session.watch,
                 self._job_dir,

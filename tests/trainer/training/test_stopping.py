@@ -133,3 +133,32 @@ def test_a_signal_saves_the_step_and_the_next_run_resumes(
     assert done.returncode == 0, done.stderr
     assert f"resuming at step {step:,}" in done.stderr
     assert f"{step:,} to {step + 5:,}" in done.stdout
+
+
+@pytest.mark.newest
+def test_a_worker_in_step_with_the_chief_does_not_stop_by_its_own_clock(tmp_path):
+    from trainer.console import Console
+    from trainer.environment.cluster_spec import Cluster
+    from trainer.phase_timer import Times
+    from trainer.training.monitor import BestMetric, Monitor, Session
+    from trainer.training.progress import Schedule
+    from trainer.training.stopping import EarlyStopHook
+
+    spec = {"chief": ("a:1",), "worker": ("b:2",)}
+    session = Session(Console(), SignalWatch(), Times())
+    schedule = Schedule(0, 10, 1, 5, None)
+    for strategy, role, decides in (
+        ("multi_worker_mirrored", "worker", False),
+        ("multi_worker_mirrored", "chief", True),
+        ("none", "worker", True),
+    ):
+        config = build_config(tmp_path, "rows.csv", cluster={"strategy": strategy})
+        monitor = Monitor(
+            config,
+            session,
+            best=BestMetric("auc", "max"),
+            schedule=schedule,
+            cluster=Cluster(spec, role),
+        )
+        hooks = monitor.build_train_hooks()
+        assert any(isinstance(hook, EarlyStopHook) for hook in hooks) == decides, (strategy, role)
