@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-_GROUPED = r"\d{1,3}(,\d{3})+(\.\d+)?"
+_GROUPED = r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?"
 _POINTS = r"\d{1,3}(\.\d{3})+(,\d+)?"
 _BLANKS = r"\d{1,3}([ '’\u00a0\u2009\u202f]\d{3})+([.,]\d+)?"
 _PLAIN = r"\d+([.,]\d+)?"
@@ -35,7 +35,7 @@ class Format(NamedTuple):
 
 _NUMBER = "{type: float, default: mean}"
 _DATE = "{type: string, date: [year, month, weekday]}"
-# In the order in which they are tried: 1,250 counts as thousands, 1,25 as a decimal comma.
+# In the order in which they are tried: 1,250 counts as thousands, 1,25 and 0,250 as decimal commas.
 FORMATS = (
     Format(
         "percentages",

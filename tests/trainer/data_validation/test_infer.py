@@ -298,6 +298,7 @@ def test_a_word_that_is_declared_missing_is_in_no_vocabulary(make, tmp_path, cap
     "write, name, fields",
     [
         (lambda n: f"{n},{n % 10}5", "decimal comma", "type: float"),
+        (lambda n: f"{n % 40 - 20},{n % 89 + 10}0", "decimal comma", "type: float"),
         (lambda n: f"{n + 1}.250,{n % 10}0", "decimal comma", "type: float"),
         (lambda n: f"{n + 1},250.{n % 10}", "separators of thousands", "type: float"),
         (lambda n: f"{n + 1} 250", "separators of thousands", "type: float"),
