@@ -6,6 +6,7 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.cluster.strategies import count_cpus, device_filters
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
+from trainer.environment.machine import count_cores
 
 # TensorFlow's graph optimizer (Grappler) takes 0.8 s of processor time of a small job of these
 # models, and their steps are not faster afterwards: measured with layers of 8 and of 256-128 units,
@@ -52,3 +53,20 @@ def build_run_config(
             checkpoint_save_graph_def=run.save_graph,
             **options,
         )
+
+
+def share_cores(config: config_lib.Config, cluster: Cluster) -> config_lib.Config:
+    """Gives each of the processes that train on one host its part of the cores.
+
+    With threads for all cores in each process, the processes would wait for each other's threads in
+    every step.
+
+    Args:
+        config: run.intra_op_threads, which is left as it is if it is given.
+        cluster: the processes that train together.
+    """
+    if cluster.num_trainers_here == 1 or config.run.intra_op_threads:
+        return config
+    threads = max(1, count_cores() // cluster.num_trainers_here)
+    run = config.run.model_copy(update={"intra_op_threads": threads})
+    return config.model_copy(update={"run": run})

@@ -127,7 +127,8 @@ class RunConfig(Section):
     intra_op_threads: int = Field(
         0,
         ge=0,
-        description="threads per operation; 0: automatic",
+        description="threads per operation; 0: automatic, a part of the cores for each of several "
+        "fused processes of a host",
     )
     inter_op_threads: int = Field(
         0,

@@ -78,6 +78,13 @@ class Cluster:
         return self.index + (1 if self.role == "worker" else 0)
 
     @property
+    def num_trainers_here(self) -> int:
+        """Number of processes that train on the host of this one, which is one of them."""
+        addresses = [address for role in TRAINERS for address in self.spec.get(role, ())]
+        hosts = [address.rpartition(":")[0] for address in addresses]
+        return hosts.count(hosts[self.trainer_id]) if hosts else 1
+
+    @property
     def names(self) -> list[str]:
         """Names of all processes except the evaluator: chief-0, worker-0, ..., ps-0, ..."""
         return [

@@ -12,12 +12,13 @@ import pyarrow as pa
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console, Progress
+from trainer.environment.machine import count_cores
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction import rejected
-from trainer.prediction.cores import count_cores, count_processes
+from trainer.prediction.cores import count_processes
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.parallel import FilesWork, Predictions, predict_here
 from trainer.prediction.predictor import Predictor

@@ -1,8 +1,8 @@
 """How many processes of this machine predict files."""
 
-import os
 from collections.abc import Sequence
 
+from trainer.environment.machine import count_cores
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 
@@ -23,10 +23,3 @@ def count_processes(requested: int, files: Sequence[DataFile]) -> int:
         return min(requested, len(files))
     rows = estimate_rows(files) or 0
     return max(1, min(count_cores(), len(files), int(rows // ROWS_OF_PROCESS)))
-
-
-def count_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -7,7 +7,7 @@ from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer.cluster import port_guard
 from trainer.cluster.exchange import Exchange
-from trainer.cluster.run_config import build_run_config
+from trainer.cluster.run_config import build_run_config, share_cores
 from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
@@ -262,7 +262,7 @@ def _build_run_config(config: config_lib.Config, cluster: Cluster, engine: Engin
     """Returns the estimator.RunConfig of the Estimator that trains."""
     if engine.is_fused:
         # Its processes have sessions and variables of their own.
-        alone = build_run_config(config)
+        alone = build_run_config(share_cores(config, cluster))
         if cluster.role == "chief" or not cluster.is_distributed:
             return alone
         return alone.replace(save_checkpoints_steps=None, save_checkpoints_secs=None)

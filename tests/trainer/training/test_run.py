@@ -7,8 +7,9 @@ import shutil
 import pytest
 
 from estimator_bridge import tf
-from trainer.cluster.run_config import build_run_config
+from trainer.cluster.run_config import build_run_config, share_cores
 from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.job_dir.compatibility import check_same_model
@@ -96,6 +97,25 @@ def test_run_config(make, tmp_path):
     built = build_run_config(make.config(job_dir=tmp_path, run={"gpu_memory_growth": "false"}))
     assert built.save_checkpoints_secs == 300
     assert not built.session_config.gpu_options.allow_growth
+
+
+@pytest.mark.parametrize(
+    "hosts, index, given, expected",
+    [
+        (["a", "a", "a", "b"], 0, 0, 2),
+        (["a", "a", "a", "b"], 2, 0, 0),
+        (["a"] * 9, 3, 0, 1),
+        (["a"] * 9, 3, 5, 5),
+        ([], 0, 0, 0),
+    ],
+)
+def test_processes_of_a_host_share_its_cores(make, monkeypatch, hosts, index, given, expected):
+    monkeypatch.setattr("trainer.cluster.run_config.count_cores", lambda: 7)
+    config = make.config(run={"intra_op_threads": given})
+    addresses = tuple(f"{host}:{port}" for port, host in enumerate(hosts, 1))
+    spec = {"chief": addresses[:1], "worker": addresses[1:]} if hosts else {}
+    cluster = Cluster(spec, "worker" if hosts else "chief", index)
+    assert share_cores(config, cluster).run.intra_op_threads == expected
 
 
 @pytest.fixture(scope="module")
