@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from generated import read
 
 from estimator_bridge.private_tf import batch_op
 
@@ -74,20 +75,6 @@ def with_table(row):
 
 def lines(rows=ROWS):
     return tf.data.Dataset.from_tensor_slices(rows)
-
-
-def read(dataset):
-    """Returns the batches, and the type and the text of the error that ends them."""
-    element = tf.data.make_one_shot_iterator(dataset).get_next()
-    found = []
-    with tf.Session() as session:
-        while True:
-            try:
-                found.append(session.run(element))
-            except tf.errors.OutOfRangeError:
-                return found, None
-            except tf.errors.OpError as error:
-                return found, (type(error), error.message)
 
 
 def as_written(monkeypatch, build):
