@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .inverses import invert
+
 __all__ = ["EQUALITY", "INEQUALITY", "Regularization", "Splits", "compute_leaf", "find_best_splits"]
 
 EQUALITY, INEQUALITY = "equality", "inequality"
@@ -102,7 +104,7 @@ def _compute_vector_leaf(
         matrices = hessians.reshape(*hessians.shape[:-1], logits, logits)
     matrices = matrices.astype(np.float64) + l2 * np.eye(logits)
     # The hessian of a softmax has no inverse: the logits may all move by the same amount.
-    inverse = np.linalg.pinv(matrices, rcond=1e-6, hermitian=True)
+    inverse = invert(matrices, 1e-6)
     weight = -np.einsum("...ij,...j->...i", inverse, gradients.astype(np.float64))
     gain = -np.einsum("...i,...i->...", weight, gradients.astype(np.float64))
     return weight.astype(np.float32), gain.astype(np.float32)

@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
+from ..boosted_trees.inverses import invert
 from .statistics import Sums
 
 __all__ = ["MISSING", "Regularization", "Splits", "compute_leaves", "search"]
@@ -95,7 +96,7 @@ def compute_leaves(
     else:
         identity = np.eye(gradients.shape[-1])
         safe = np.where(solved[..., np.newaxis, np.newaxis], hessians + l2 * identity, identity)
-        inverse = np.linalg.pinv(safe, rcond=_SMALLEST_RATIO, hermitian=True)
+        inverse = invert(safe, _SMALLEST_RATIO)
         weight = -np.einsum("...ij,...j->...i", inverse, gradients.astype(np.float64))
         weight = weight.astype(np.float32)
     weight = np.where(solved[..., np.newaxis], weight, np.float32(0))
