@@ -163,7 +163,7 @@ def make_schema_values(label="bought", weight=False, key=True):
     }
     values = {
         "columns": columns,
-        "label": LABELS[label],
+        "label": {**LABELS[label]},
         "crosses": [{"columns": ["age", "city"], "hash_buckets": 30}],
     }
     if weight:

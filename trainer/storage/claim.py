@@ -130,6 +130,8 @@ class FolderClaim:
             if self.error is None:
                 self._withdraw(found)
                 raise
+            if error is self.error:
+                raise
             raise self.error from error
         self._refuse()
 

@@ -57,7 +57,10 @@ def is_full_disk(error: Optional[BaseException]) -> bool:
     Args:
         error: the error; None for none.
     """
-    while error is not None:
+    seen: set[int] = set()
+    # An error that is raised again, from what it has caused, is among its own causes.
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if isinstance(error, OSError) and error.errno in FULL_DISK_ERRNOS:
             return True
         if not isinstance(error, UserError) and any(

@@ -1,5 +1,6 @@
 """The lock and the claim that keep two jobs out of one local job_dir, held by real processes."""
 
+import errno
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from estimator_bridge import durable
 from trainer.errors import UserError
 from trainer.storage.claim import FolderClaim, locked
+from trainer.storage.disk import is_full_disk
 
 pytestmark = pytest.mark.quick
 
@@ -101,13 +103,22 @@ def test_a_checkpoint_is_not_named_over_that_of_a_later_job(tmp_path):
     """The first job was suspended while it wrote the checkpoint, and goes on."""
     prefix = str(tmp_path / "model.ckpt-10")
     claim = FolderClaim(tmp_path, lambda: None)
-    with pytest.raises(UserError, match="another writer has begun"), claim.held():
+    with pytest.raises(UserError, match="another writer has begun") as raised, claim.held():
         durable.sync_checkpoint(prefix)
         (tmp_path / "writer.json").write_text("{}")
         durable.sync_checkpoint(str(tmp_path / "elsewhere" / "model.ckpt-10"))
         durable.sync_checkpoint(prefix)
         pytest.fail("the state file would be written")
+    assert raised.value.__cause__ is None
     durable.sync_checkpoint(prefix)
+
+
+def test_an_error_that_is_among_its_own_causes_is_no_full_disk():
+    first, last = OSError("first"), UserError("last")
+    first.__context__, last.__cause__ = last, first
+    assert not is_full_disk(last)
+    first.errno = errno.ENOSPC
+    assert is_full_disk(last)
 
 
 @pytest.mark.parametrize("when", ["written", "checked"])
