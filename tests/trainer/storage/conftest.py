@@ -137,7 +137,7 @@ def _make_handler(cloud):
                 self._break()
                 return
             body = self.rfile.read(length) if length else None
-            if body and len(body) < length:
+            if body is not None and len(body) < length:
                 # The client was killed; the backend would wait for the rest, and serve no one else.
                 self._break()
                 return
