@@ -38,6 +38,8 @@ def make_combined(tf, version, folder):
         dnn_feature_columns=[age, column.embedding_column(tags, 3), column.indicator_column(color)],
         dnn_hidden_units=[6, 4],
         batch_norm=True,
+        # With some initial values, no row activates a unit of the second layer.
+        config=tf.estimator.RunConfig(tf_random_seed=1),
     )
 
 
