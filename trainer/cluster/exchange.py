@@ -188,7 +188,7 @@ class Exchange:
             UserError: the address of this process cannot be used.
         """
         secret = hashlib.sha256(json.dumps(dict(lineup), sort_keys=True).encode()).digest()
-        addresses = [address for role in ("chief", "worker") for address in self._list(role)]
+        addresses = self._cluster.trainers
         with _listen(addresses[self.number], self._cluster.name) as listener:
             found: dict[int, socket.socket] = {}
             while len(found) + 1 < self.count and not is_over():
@@ -200,10 +200,8 @@ class Exchange:
                     found.update(_accept(listener, secret, self.number))
                 elif len(found) + 1 < self.count:
                     time.sleep(_RETRY_SECS)
-        self._links = {number: _Link(_name(number), found[number]) for number in sorted(found)}
-
-    def _list(self, role: str) -> Sequence[str]:
-        return self._cluster.spec.get(role, ())
+        names = self._cluster.names
+        self._links = {number: _Link(names[number], found[number]) for number in sorted(found)}
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
         """Returns the arrays of all processes, in the order of the processes.
@@ -299,11 +297,6 @@ def _send_and_receive(links: Sequence[_Link]) -> None:
                     selector.unregister(ready)
                 elif waits != key.events:
                     selector.modify(ready, waits)
-
-
-def _name(number: int) -> str:
-    """Returns the name of the process with a trainer_id."""
-    return f"worker-{number - 1}" if number else "chief-0"
 
 
 def _split(address: str) -> tuple[str, int]:

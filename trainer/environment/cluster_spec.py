@@ -70,7 +70,12 @@ class Cluster:
     @property
     def num_trainers(self) -> int:
         """Number of processes that train: the chief and the workers."""
-        return sum(len(self.spec.get(role, ())) for role in TRAINERS) or 1
+        return len(self.trainers) or 1
+
+    @property
+    def trainers(self) -> list[str]:
+        """Addresses of the processes that train, in the order of their `trainer_id`."""
+        return [address for role in TRAINERS for address in self.spec.get(role, ())]
 
     @property
     def trainer_id(self) -> int:
@@ -80,8 +85,7 @@ class Cluster:
     @property
     def num_trainers_here(self) -> int:
         """Number of processes that train on the host of this one, which is one of them."""
-        addresses = [address for role in TRAINERS for address in self.spec.get(role, ())]
-        hosts = [address.rpartition(":")[0] for address in addresses]
+        hosts = [address.rpartition(":")[0] for address in self.trainers]
         return hosts.count(hosts[self.trainer_id]) if hosts else 1
 
     @property

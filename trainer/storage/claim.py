@@ -129,10 +129,9 @@ class FolderClaim:
         except BaseException as error:
             if self.error is None:
                 self._withdraw(found)
-                raise
-            if error is self.error:
-                raise
-            raise self.error from error
+            elif error is not self.error:
+                raise self.error from error
+            raise
         self._refuse()
 
     def _list_names(self) -> set[str]:
