@@ -7,8 +7,11 @@ import glob
 import math
 import os
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
+
+import numpy as np
 
 from . import install
 from .checkpoint_index import count_shards, find_fault, read_values
@@ -33,6 +36,7 @@ __all__ = [
     "read_state",
     "was_checked",
     "write_state",
+    "write_values",
 ]
 
 # TensorFlow's state file, which names the newest checkpoint.
@@ -173,6 +177,24 @@ def write_state(folder: str, kept: list[str]) -> None:
         if name in named or name == names[-1]
     ]
     _replace(Path(folder) / STATE, "\n".join(lines) + "\n")
+
+
+def write_values(prefix: str, values: Mapping[str, np.ndarray]) -> None:
+    """Writes the files of a checkpoint.
+
+    Args:
+      prefix: path of the checkpoint.
+      values: name -> value of each variable.
+    """
+    with tf.Graph().as_default(), tf.device("/cpu:0"), tf.compat.v1.Session() as session:
+        inputs = [tf.compat.v1.placeholder(one.dtype, one.shape) for one in values.values()]
+        written = tf.raw_ops.SaveV2(
+            prefix=prefix,
+            tensor_names=list(values),
+            shape_and_slices=[""] * len(inputs),
+            tensors=inputs,
+        )
+        session.run(written, dict(zip(inputs, values.values())))
 
 
 def _replace(path: Path, text: str) -> None:

@@ -141,17 +141,10 @@ def _gramians(reader: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[
 
 def _copy(reader: Any, names: Mapping[str, str], more: Mapping[str, Any], prefix: str) -> None:
     """Writes a checkpoint with the values of another under other names, and with more values."""
-    with tf.Graph().as_default(), tf.Session() as session:
-        values = {name: reader.get_tensor(old) for name, old in names.items()}
-        values.update(more)
-        inputs = [tf.placeholder(value.dtype, value.shape) for value in values.values()]
-        save = tf.raw_ops.SaveV2(
-            prefix=prefix,
-            tensor_names=list(values),
-            shape_and_slices=[""] * len(values),
-            tensors=inputs,
-        )
-        session.run(save, dict(zip(inputs, values.values())))
+    from estimator_bridge.checkpoints import write_values
+
+    values = {name: reader.get_tensor(old) for name, old in names.items()}
+    write_values(prefix, {**values, **more})
 
 
 def _check_folder(save_path: Any) -> None:

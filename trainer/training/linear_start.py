@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.checkpoints import write_values
 from trainer.console import Console
 from trainer.features.encoding import IDS, NUMBERS
 from trainer.inputs.records import ROWS
@@ -79,7 +80,7 @@ class LinearStartHook(estimator.SessionRunHook):
             values = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
             rate = config.linear_learning_rate or config.learning_rate
             linear_start.replace_values(values, blocks, fitted, rate)
-            _write(after, values)
+            write_values(after, values)
             session.run(saver.restore_op_name, {saver.filename_tensor_name: after})
         self._console.log(
             f"start: as the linear model of {len(matrix):,} training rows "
@@ -102,14 +103,3 @@ def _read_rows(job: Job, layout: Any, every: int) -> tuple[np.ndarray, np.ndarra
         weights = arrays[schema.weight].astype(np.float64)
     inputs = {IDS: arrays[IDS], NUMBERS: arrays[NUMBERS]}
     return linear_start.build_matrix(layout, inputs), targets, weights
-
-
-def _write(path: str, values: dict[str, np.ndarray]) -> None:
-    """Writes a checkpoint."""
-    with tf.Graph().as_default(), tf.device("/cpu:0"):
-        fed = [tf.compat.v1.placeholder(value.dtype, value.shape) for value in values.values()]
-        written = tf.raw_ops.SaveV2(
-            prefix=path, tensor_names=list(values), shape_and_slices=[""] * len(fed), tensors=fed
-        )
-        with tf.compat.v1.Session() as session:
-            session.run(written, dict(zip(fed, values.values())))
