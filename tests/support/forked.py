@@ -19,6 +19,7 @@ the server forks twice, the process between ends, and the program becomes the ca
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import fcntl
 import gc
 import importlib
@@ -47,6 +48,8 @@ _PACKAGES = ("trainer", "estimator_bridge", "tensorflow", "numpy", "sitecustomiz
 _PR_SET_CHILD_SUBREAPER = 36
 _MESSAGE_BYTES = 1 << 20
 _MAX_SERVERS = 4
+# In which a program that hangs writes where its threads are.
+_ABORT_SECS = 20
 # Programs that start others.
 _STARTERS = {("-m", f"trainer.{name}") for name in ("launch", "task", "vertex")}
 
@@ -164,7 +167,14 @@ _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
 def run(args, input=None, capture_output=False, timeout=None, check=False, **options):
-    """subprocess.run, of a program that is forked where that is possible."""
+    """subprocess.run, of a program that is forked where that is possible.
+
+    A program that takes longer than `timeout` is aborted, and a forked one writes to its stderr
+    where its threads are.
+
+    Raises:
+      TimeoutError: the program took longer; with the end of its output.
+    """
     if input is not None:
         options["stdin"] = subprocess.PIPE
     if capture_output:
@@ -172,6 +182,8 @@ def run(args, input=None, capture_output=False, timeout=None, check=False, **opt
     with Popen(args, **options) as process:
         try:
             output, errors = process.communicate(input, timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(_abort(process, timeout)) from None
         except BaseException:
             process.kill()
             raise
@@ -179,6 +191,21 @@ def run(args, input=None, capture_output=False, timeout=None, check=False, **opt
     if check:
         done.check_returncode()
     return done
+
+
+def _abort(process, timeout):
+    """Ends a program that hangs; returns what it has written."""
+    process.send_signal(signal.SIGABRT)
+    try:
+        written = process.communicate(timeout=_ABORT_SECS)
+    except subprocess.TimeoutExpired as error:
+        # A program that it has started holds its streams open.
+        process.kill()
+        written = (error.stdout, error.stderr)
+    said = "\n".join(
+        one.decode(errors="replace") if isinstance(one, bytes) else one for one in written if one
+    )
+    return f"{process.args} took longer than {timeout} s; its output ends with:\n{said[-20_000:]}"
 
 
 def _read_request(options):
@@ -378,6 +405,7 @@ def _become(request, base, changed):
     if tuple(command[1:3]) in _STARTERS:
         _start_nested(environment, changed, base)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.enable()
     main = types.ModuleType("__main__")
     main.__builtins__ = sys.modules["builtins"]
     sys.modules["__main__"] = main

@@ -70,7 +70,7 @@ def measure(request, folder, areas):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=2400,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout[-4000:]
     return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
