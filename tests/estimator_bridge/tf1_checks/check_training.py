@@ -1,5 +1,8 @@
 """tf.contrib.training's bucketing, and the LARS optimizer."""
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -124,3 +127,41 @@ def test_lars_scales_the_learning_rate_by_the_norms(resource, nesterov):
 def test_lars_rejects_a_negative_momentum():
     with pytest.raises(ValueError, match="momentum: -0.1 is negative"):
         contrib.opt.LARSOptimizer(0.1, momentum=-0.1)
+
+
+def test_segments_that_have_ended_can_be_given_up():
+    """A barrier that has ended and is closed again keeps a session from ending."""
+    saver = tf.contrib.training.SequenceQueueingStateSaver(
+        batch_size=2,
+        num_unroll=2,
+        input_length=tf.constant(6),
+        input_key=tf.constant("a"),
+        input_sequences={"x": tf.ones([6, 1])},
+        input_context={},
+        initial_states={"s": tf.zeros([2])},
+    )
+    ended, given_up = saver.close(), saver.close(cancel_pending_enqueues=True)
+    tf.train.add_queue_runner(tf.train.QueueRunner(saver, [saver.prefetch_op]))
+    for _ in range(20):
+        with tf.Session() as session:
+            coordinator = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coordinator)
+            # The threads of the runner do both when they stop, in any order.
+            threads += [
+                threading.Thread(target=run_if_open, args=(session, one))
+                for one in (ended, given_up)
+            ]
+            for thread in threads[-2:]:
+                thread.start()
+            coordinator.request_stop()
+            coordinator.join(threads, stop_grace_period_secs=20)
+    with tf.Session() as session:
+        session.run(ended)
+        session.run(given_up, options=tf.RunOptions(timeout_in_ms=20_000))
+        with pytest.raises(tf.errors.CancelledError, match="already closed"):
+            session.run(ended)
+
+
+def run_if_open(session, operation):
+    with contextlib.suppress(tf.errors.CancelledError):
+        session.run(operation)

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import data_flow_ops
 from estimator_bridge.tf1.contrib.training import sequence_inputs as _inputs
+from estimator_bridge.tf1.contrib.training.sequence_batch import NextQueuedSequenceBatch
 
 __all__ = [
     "NextQueuedSequenceBatch",
@@ -25,102 +26,6 @@ _FIELDS = {
 # Random numbers that make keys unique are below it.
 _MOST_KEYS = 100000000
 _STOP = "STOP:"
-
-
-class NextQueuedSequenceBatch:
-    """The next segments of several examples, and the way to save their states.
-
-    Each property is a tensor, or a dict of tensors.
-
-    Args:
-      state_saver: SequenceQueueingStateSaver.
-    """
-
-    def __init__(self, state_saver):
-        self._state_saver = state_saver
-        self._taken = state_saver._take()
-
-    @property
-    def batch_size(self):
-        """Scalar int32, the number of segments; the last batches may have fewer."""
-        return self._taken["batch_size"]
-
-    @property
-    def insertion_index(self):
-        """int64 [batch], which increases from example to example, from -2^63 on."""
-        return self._taken["insertion_index"]
-
-    @property
-    def key(self):
-        """string [batch], `00000_of_00003:KEY`."""
-        return self._taken["key"]
-
-    @property
-    def next_key(self):
-        """string [batch], the key of the next segment, or `STOP:KEY`."""
-        return self._taken["next_key"]
-
-    @property
-    def sequence(self):
-        """int32 [batch], the number of the segment within its example."""
-        return self._taken["sequence"]
-
-    @property
-    def sequence_count(self):
-        """int32 [batch], the number of segments of the example."""
-        return self._taken["sequence_count"]
-
-    @property
-    def total_length(self):
-        """int32 [batch], the length of the example without padding."""
-        return self._taken["total_length"]
-
-    @property
-    def length(self):
-        """int32 [batch], how many steps of the segment are no padding."""
-        return self._taken["length"]
-
-    @property
-    def sequences(self):
-        """{name: tensor [batch, num_unroll, ...]}."""
-        return self._taken["sequences"]
-
-    @property
-    def context(self):
-        """{name: tensor [batch, ...]}."""
-        return self._taken["context"]
-
-    def state(self, state_name):
-        """Returns a state at the beginning of the segments.
-
-        Args:
-          state_name: key of initial_states.
-
-        Returns:
-          Tensor [batch, ...].
-
-        Raises:
-          KeyError: there is no such state.
-        """
-        return self._taken["states"][state_name]
-
-    def save_state(self, state_name, value, name=None):
-        """Returns the operation that saves a state for the next segments.
-
-        Each state must be saved in each step; without, the next segments never come.
-
-        Args:
-          state_name: key of initial_states.
-          value: tensor [batch, ...].
-          name: name of the scope of the operations.
-
-        Raises:
-          KeyError: there is no such state.
-        """
-        if state_name not in self._taken["states"]:
-            raise KeyError(f"state was not declared: {state_name}")
-        with tf.name_scope(name, "InputQueueingStateSaver_SaveState"):
-            return self._state_saver._save(state_name, value, self.next_key)
 
 
 class SequenceQueueingStateSaver:
@@ -178,6 +83,9 @@ class SequenceQueueingStateSaver:
             self._barrier = data_flow_ops.Barrier(dtypes, shapes, name="barrier")
             # It has an element for each example that is kept.
             self._places = tf.FIFOQueue(-1 if capacity is None else capacity, tf.bool, [[]])
+            # Closed when the input has ended, under a lock that every close takes.
+            self._ended = tf.FIFOQueue(1, tf.bool, [[]], name="ended")
+            self._lock = tf.raw_ops.MutexV2(container="", shared_name="", name="lock")
         self._prefetch_op = self._next_batch = None
 
     def _list_parts(self):
@@ -231,8 +139,25 @@ class SequenceQueueingStateSaver:
           name: name of the scope of the operations.
         """
         with tf.name_scope(name, "SQSSClose") as scope:
-            closed = [one.close(cancel_pending_enqueues) for one in (self._barrier, self._places)]
-            return tf.group(*closed, name=scope)
+            lock = tf.raw_ops.MutexLock(mutex=self._lock)
+            with tf.control_dependencies([lock]):
+                closed = self._cancel() if cancel_pending_enqueues else self._end()
+            with tf.control_dependencies([closed]):
+                unlocked = tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+            return tf.group(unlocked, self._places.close(cancel_pending_enqueues), name=scope)
+
+    def _end(self):
+        with tf.control_dependencies([self._ended.close()]):
+            return self._barrier.close()
+
+    def _cancel(self):
+        # A barrier that has ended and given its last element never answers when it is closed again.
+        may_give = ~self._ended.is_closed() | (self._barrier.incomplete_size() > 0)
+        return tf.cond(
+            may_give,
+            lambda: tf.group(self._barrier.close(cancel_pending_enqueues=True)),
+            tf.no_op,
+        )
 
     def _prefetch(self):
         sequences, padded = _inputs.check_lengths(self._sequences, self._length, self._num_unroll)
