@@ -121,8 +121,10 @@ NAMES: dict[str, Private] = {
     "from_generator_op": _tensorflow("data.ops.from_generator_op"),
     "script_ops": _tensorflow("ops.script_ops"),
     "data_options": _tensorflow("data.ops.options"),
+    "dataset_ops": _tensorflow("data.ops.dataset_ops"),
     "experimental_iterator_ops": _tensorflow("data.experimental.ops.iterator_ops"),
     "iterator_ops": _tensorflow("data.ops.iterator_ops"),
+    "map_op": _tensorflow("data.ops.map_op"),
     # Clusters and devices.
     "collective_all_reduce_strategy": _tensorflow("distribute.collective_all_reduce_strategy"),
     "device_lib": _tensorflow("client.device_lib"),

@@ -13,7 +13,6 @@ from .forest import flatten
 from .growing import Parameters
 from .heads import build_classification_head, build_regression_head, differentiate_log_loss
 from .model import BUCKETS, Model, build_spec
-from .slicing import take_batches
 from .splits import Regularization
 from .state import SERIALIZED
 
@@ -52,10 +51,6 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
         self._activate = activate
         # A column that cannot be used is refused here, and not when training starts.
         self._layout = columns.plan(model.feature_columns, model.parameters.num_quantiles)
-
-    def _call_input_fn(self, input_fn: Any, mode: str, input_context: Any = None) -> Any:
-        result = super()._call_input_fn(input_fn, mode, input_context)
-        return take_batches(result) if isinstance(result, tf.compat.v2.data.Dataset) else result
 
     def _read_ensemble(self, checkpoint: str) -> Any:
         return parse(tf.train.load_checkpoint(checkpoint).get_tensor(SERIALIZED))

@@ -10,9 +10,10 @@ def prepare() -> None:
 
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
-    from . import open_predictions, resuming, signature_check, weights_check
+    from . import open_predictions, resuming, row_batches, signature_check, weights_check
 
     resuming.apply()
     signature_check.apply()
     weights_check.apply()
     open_predictions.apply()
+    row_batches.apply()

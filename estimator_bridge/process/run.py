@@ -18,7 +18,7 @@ from .. import current_folder, era, install, terminal, tf1
 from ..era import advice, choice, unchosen
 from ..errors import BridgeError
 from ..tf1 import generators
-from . import children
+from . import batch_first, children
 from .importing import prefer_folders
 
 __all__ = ["Target", "main", "parse"]
@@ -32,8 +32,9 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
   --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator before they are
                  wanted (default 64), if nothing else can notice it; 0: none
-  --batch_first=no   with --tf1, parses row by row in map(parse).batch(n) and for queues even where
-                 parsing a batch of rows at once gives the same
+  --batch_first=no   takes rows one by one in from_tensor_slices(arrays).batch(n), and with --tf1
+                 parses them one by one in map(parse).batch(n) and for queues, even where a batch of
+                 rows at once gives the same
   --fast         with --tf1, trains canned Estimators with fewer operations in a step: the same
                  variables and checkpoints, losses that are equal within rounding
 """
@@ -49,7 +50,7 @@ class Target(NamedTuple):
       as_version: the (major, minor) of the TensorFlow that the program gets; None for no choice.
       exports_for: the older TensorFlow that must load what the program exports; "" for none.
       read_ahead: how many elements of a generator are read ahead; "" for the default.
-      batch_first: "no" if map and batch are not exchanged, else "" or "yes".
+      batch_first: "no" if rows are taken and parsed before batches, else "" or "yes".
       fast: "yes" if canned Estimators are trained with fused lookups, else "".
     """
 
@@ -253,7 +254,7 @@ def main(argv: list[str]) -> int:
     install()
     variables = {
         generators.VARIABLE: target.read_ahead,
-        tf1.BATCH_FIRST_VARIABLE: target.batch_first,
+        batch_first.VARIABLE: target.batch_first,
         tf1.FAST_VARIABLE: target.fast,
     }
     # Processes that the program starts inherit the variables.

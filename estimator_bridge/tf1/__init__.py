@@ -34,13 +34,11 @@ import types
 from collections.abc import Iterable
 
 import estimator_bridge
-from estimator_bridge.process import removed_names
+from estimator_bridge.process import batch_first, removed_names
 from estimator_bridge.tf1 import imports
 
-__all__ = ["BATCH_FIRST_VARIABLE", "FAST_VARIABLE", "install"]
+__all__ = ["FAST_VARIABLE", "install"]
 
-# "no" parses row by row (batched_maps.py, batched_queues.py).
-BATCH_FIRST_VARIABLE = "ESTIMATOR_BRIDGE_BATCH_FIRST"
 # "yes" trains canned Estimators with fused lookups (fast/).
 FAST_VARIABLE = "ESTIMATOR_BRIDGE_FAST"
 
@@ -100,7 +98,7 @@ def _build_view() -> types.ModuleType:
     keras_classes.install()
     kmeans.install()
     generators.install()
-    if os.environ.get(BATCH_FIRST_VARIABLE) != "no":
+    if batch_first.is_wanted():
         batched_maps.install()
         batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":

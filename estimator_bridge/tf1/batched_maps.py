@@ -15,6 +15,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge import terminal
 from estimator_bridge.private_tf import batch_op
+from estimator_bridge.process import batch_first
 
 __all__ = ["are_elementwise", "install"]
 
@@ -74,7 +75,7 @@ def _exchange(
     name = terminal.escape(getattr(function._func, "__name__", "a function"))
     print(
         f"estimator_bridge: {name} parses a batch of rows at once instead of row by row, with the "
-        "same result (run --batch_first=no: row by row).",
+        f"same result ({batch_first.REMEDY}: row by row).",
         file=sys.stderr,
     )
     return _parse_batches(batches, function._func, arguments, options, original)

@@ -20,6 +20,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge import terminal
 from estimator_bridge.private_tf import config_pb2
+from estimator_bridge.process import batch_first
 from estimator_bridge.tf1.batched_maps import are_elementwise
 
 __all__ = ["install"]
@@ -62,7 +63,7 @@ def install() -> None:
                 name = terminal.escape(self.queue.name)
                 print(
                     f"estimator_bridge: the rows of the queue {name} are parsed {_ROWS} at once "
-                    "instead of one by one, with the same result (run --batch_first=no: one by "
+                    f"instead of one by one, with the same result ({batch_first.REMEDY}: one by "
                     "one).",
                     file=sys.stderr,
                 )

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from generated import read
 
+from estimator_bridge import row_batches
 from estimator_bridge.private_tf import batch_op
 
 NAMES = ["a", "b", "c", "label"]
@@ -167,3 +168,17 @@ def test_an_empty_dataset_and_a_batch_size_of_a_placeholder(run):
     with tf.Session() as session:
         session.run(iterator.initializer, {size: 3})
         assert np.array_equal(session.run(iterator.get_next())["a"], [0, 1, 2])
+
+
+def test_lines_of_an_array_are_gathered_too(monkeypatch):
+    def build():
+        return lines().repeat(2).map(decode).batch(4)
+
+    expected, _ = read(as_written(monkeypatch, build))
+    monkeypatch.setattr(row_batches, "_FEWEST_IN_BATCH", 1)
+    monkeypatch.setattr(row_batches, "_FEWEST", 1)
+    found, error = read(build())
+    assert error is None
+    assert_same(found, expected)
+    names = [operation.name for operation in tf.get_default_graph().get_operations()]
+    assert any("estimator_bridge_batches" in name for name in names)
