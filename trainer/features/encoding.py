@@ -16,6 +16,7 @@ from trainer.features.columns import (
     name_indicator,
     normalize_all,
 )
+from trainer.features.matrices import stack_columns
 from trainer.schema import Column, Cross, Schema, Statistics
 
 IDS, NUMBERS = "ids", "numbers"
@@ -119,7 +120,7 @@ class Encoding(NamedTuple):
         ]
 
         def compute(places: list[int]) -> Any:
-            values = tf.stack([raw[self.numbers[place]] for place in places], axis=1)
+            values = stack_columns([raw[self.numbers[place]] for place in places])
             together = [kind for place in places if (kind := kinds[place]) is not None]
             return normalize_all(values, together) if together else tf.cast(values, tf.float32)
 
@@ -139,7 +140,7 @@ class Encoding(NamedTuple):
             if field.kind == "vocabulary":
                 return field.kind, column.type, column.oov_buckets
             if field.kind in ("identity", "hash"):
-                return field.kind, column.type, column.hash_buckets
+                return field.kind, column.type
             return "alone"
 
         def compute(places: list[int]) -> Any:
@@ -148,7 +149,7 @@ class Encoding(NamedTuple):
                 each = [tf.cast(self._encode_alone(field, raw), tf.int32) for field in fields]
                 return tf.stack(each, axis=1)
             names = [field.columns[0] for field in fields]
-            values = tf.stack([raw[name] for name in names], axis=1)
+            values = stack_columns([raw[name] for name in names])
             columns = [self.schema.columns[name] for name in names]
             return tf.cast(_look_up(values, columns), tf.int32)
 
@@ -287,7 +288,7 @@ def _look_up(values: Any, columns: Sequence[Column]) -> Any:
 
     Args:
         values: string or int64 [batch, columns].
-        columns: of one type and one kind; of one number of hash_buckets or oov_buckets.
+        columns: of one type and one kind; of one number of oov_buckets.
     """
     first = columns[0]
     dropped = _is_missing(values, first)
@@ -302,7 +303,7 @@ def _look_up(values: Any, columns: Sequence[Column]) -> Any:
         if first.vocabulary is not None:
             ids = _look_up_words(texts, columns)
         else:
-            ids = tf.strings.to_hash_bucket_fast(texts, first.hash_buckets)
+            ids = _hash_words(texts, columns)
     return tf.where(dropped, tf.constant(NO_VALUE, ids.dtype), ids)
 
 
@@ -315,6 +316,17 @@ def _hash(values: Any, column: Column, size: int) -> Any:
     texts = values if column.type == "string" else tf.strings.as_string(values)
     ids = tf.strings.to_hash_bucket_fast(texts, size)
     return tf.where(_is_missing(values, column), tf.constant(NO_VALUE, ids.dtype), ids)
+
+
+def _hash_words(texts: Any, columns: Sequence[Column]) -> Any:
+    """Returns the hashes of words, int64 [batch, columns], for each number of buckets at once."""
+    sizes = [column.hash_buckets for column in columns]
+
+    def compute(places: list[int]) -> Any:
+        chosen = texts if len(places) == len(sizes) else tf.gather(texts, places, axis=1)
+        return tf.strings.to_hash_bucket_fast(chosen, sizes[places[0]])
+
+    return _compute_together(sizes, compute)
 
 
 def _look_up_words(texts: Any, columns: Sequence[Column]) -> Any:

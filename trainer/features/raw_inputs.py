@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from estimator_bridge import tf
+from trainer.features.matrices import stack_columns
 from trainer.features.multivalent import join_values
 from trainer.schema import Column, Schema, Statistics, resolve_defaults
 
@@ -132,7 +133,7 @@ def _map_by_type(
         groups.setdefault(raw_dtype(schema.columns[name]), []).append(name)
     computed: dict[str, Any] = {}
     for columns in groups.values():
-        values = compute(tf.stack([features[name] for name in columns], axis=1), columns)
+        values = compute(stack_columns([features[name] for name in columns]), columns)
         computed.update(zip(columns, tf.unstack(values, len(columns), axis=1)))
     return computed
 
@@ -150,7 +151,7 @@ def concat_rows(parts: Sequence[dict[str, Any]], schema: Schema) -> dict[str, An
     *first, last = parts
 
     def concat(values: Any, columns: list[str]) -> Any:
-        matrices = [tf.stack([part[name] for name in columns], axis=1) for part in first]
+        matrices = [stack_columns([part[name] for name in columns]) for part in first]
         return tf.concat([*matrices, values], axis=0)
 
     return _map_by_type(concat, last, list(last), schema)
@@ -178,7 +179,14 @@ def fill_missing(
         default = tf.constant([defaults[name] for name in columns], values.dtype)
         return tf.where(_find_missing(values, known), default, values)
 
-    names = [name for name in features if name != schema.key and defaults[name] is not None]
+    def is_filled(name: str) -> bool:
+        if name == schema.key or defaults[name] is None:
+            return False
+        # A text that is missing, and is replaced by itself, stays as it is.
+        kind = schema.columns[name].raw_type
+        return kind != "string" or not set(schema.list_missing(kind)) <= {defaults[name]}
+
+    names = [name for name in features if is_filled(name)]
     return {**features, **_map_by_type(fill, features, names, schema)}
 
 

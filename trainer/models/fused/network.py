@@ -95,13 +95,11 @@ def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
     found = rows_found(table, rows)
     if not isinstance(variable, tuple):
         return tf.gather(variable, found)
-    vectors = []
-    for number, (block, offset) in enumerate(zip(variable, table.offsets)):
-        ids = found[number] - offset
-        vectors.append(tf.gather(block, tf.maximum(ids, 0)))
-        if table.may_lack:
-            vectors[-1] *= tf.cast(ids >= 0, tf.float32)[:, None]
-    return tf.stack(vectors)
+    # The fields have one operation each only where their blocks are read.
+    ids = found - tf.constant(table.offsets)[:, None]
+    each = tf.unstack(tf.maximum(ids, 0), len(variable))
+    vectors = tf.stack([tf.gather(block, some) for block, some in zip(variable, each)])
+    return vectors * tf.cast(ids >= 0, tf.float32)[:, :, None] if table.may_lack else vectors
 
 
 def _set_ones(places: Any, width: int) -> Any:
