@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, TextIO
 
@@ -16,6 +17,7 @@ from trainer.environment.machine import count_cores
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile
+from trainer.inputs.prefetch import prefetch
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction import rejected
 from trainer.prediction.cores import count_processes
@@ -302,11 +304,12 @@ class _Job:
     ) -> Iterator[pa.RecordBatch]:
         """Yields the predictions of some files, and writes their bad rows."""
         for file in files:
-            parts = (
-                predict_here(self._predictor, file, bad_rows is not None)
-                if self._predictions is None
-                else self._predictions.read()
-            )
+            if self._predictions is None:
+                # The next rows are predicted while these are written.
+                rejects = bad_rows is not None
+                parts = prefetch(partial(predict_here, self._predictor, file, rejects))
+            else:
+                parts = self._predictions.read()
             for batch, rejects in parts:
                 if bad_rows is not None:
                     self._write_rejected(file, rejects, bad_rows)

@@ -16,6 +16,7 @@ from trainer.features.raw_inputs import list_csv_inputs, list_inputs
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
+from trainer.inputs.prefetch import prefetch
 from trainer.inputs.raw_batches import ReadDetails, ReadRequest, cast_batch
 from trainer.inputs.shuffle import Chunk
 from trainer.inputs.tables import Batch
@@ -89,6 +90,8 @@ class FilePredictor:
         # How rows are encoded outside of the graph; None: they are not, or not yet.
         self._encoded: Optional[EncodedInputs] = None
         self._is_checked = False
+        # Rows read before that.
+        self._num_unchecked = 0
         known = predictor.signatures[self._signature].outputs
         self.outputs = self._choose_outputs(outputs, known)
 
@@ -139,7 +142,9 @@ class FilePredictor:
             UserError: the file does not fit the schema, or the export fails on a row.
         """
         source = self.open_source(file, rejected)
-        for chunk, words in source.read_split():
+        # What is rejected belongs to the rows that are predicted next, so it is not read ahead.
+        chunks = prefetch(source.read_split) if rejected is None else source.read_split()
+        for chunk, words in chunks:
             self._check_encoded(chunk, words)
             encoded = (
                 {} if self._encoded is None else self._encoded.encode(self._fill_all(chunk), words)
@@ -161,8 +166,11 @@ class FilePredictor:
         return {name: self._fill(name, array) for name, array in chunk.items()}
 
     def _check_encoded(self, chunk: Chunk, words: Mapping[str, np.ndarray]) -> None:
-        """Encodes rows from the first large chunk on, if that gives the same predictions."""
-        if self._is_checked or len(chunk[self.inputs[0]]) < BATCH_ROWS:
+        """Encodes the rows that follow BATCH_ROWS ones, if that gives the same predictions."""
+        rows = len(chunk[self.inputs[0]])
+        self._num_unchecked += rows
+        # A block of a file with many columns has few rows. Fewer rows would show less.
+        if self._is_checked or self._num_unchecked < BATCH_ROWS or rows < CHECKED_ROWS:
             return
         self._is_checked = True
         encoded = open_encoded(self._predictor, self.description)

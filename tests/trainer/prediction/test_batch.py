@@ -285,6 +285,7 @@ class TestEncodedRows:
     @pytest.fixture
     def data(self, make, tmp_path, monkeypatch):
         monkeypatch.setattr(file_predictor, "BATCH_ROWS", 64)
+        monkeypatch.setattr(file_predictor, "CHECKED_ROWS", 8)
         return find_files([make.csv(tmp_path / "rows.csv", make.rows(300, seed=9))], "csv", "data")
 
     @staticmethod
@@ -302,6 +303,14 @@ class TestEncodedRows:
         made, wanted = self._predict(finished.export, data)
         assert made._encoded is None
         assert found.equals(wanted) and found.num_rows == 300
+
+    def test_parts_of_a_file_may_have_few_rows(self, finished, data, monkeypatch):
+        # So do the blocks of a file with many columns, of which each has less than a batch.
+        monkeypatch.setattr(file_predictor, "BATCH_ROWS", 400)
+        _, wanted = self._predict(finished.export, data)
+        made, found = self._predict(finished.export, data * 2)
+        assert made._encoded is not None
+        assert found.equals(pa.concat_tables([wanted] * 2))
 
     def test_other_statistics_are_noticed(self, finished, data, monkeypatch):
         _, wanted = self._predict(finished.export, data)
