@@ -3,7 +3,8 @@
 Between `Dataset.from_tensor_slices(arrays)`, perhaps shuffled, repeated or cut, and `batch(n)`,
 tf.data takes 0.25 microseconds for each array of each row. The numbers of the rows can take the way
 of the rows: the same operations, with the same seeds, choose and order them, and each batch is
-gathered by its numbers. Whatever follows the batches stays.
+gathered by its numbers. Where they are not shuffled, the numbers of a batch are computed at once.
+Whatever follows the batches stays.
 
 The dataset is replaced when an iterator is made of it. Operations are added to the graph, but no
 seed is taken from it: TensorFlow 2 counts the seeds that a graph has given, not its operations.
@@ -12,7 +13,7 @@ seed is taken from it: TensorFlow 2 counts the seeds that a graph has given, not
 import functools
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
@@ -31,6 +32,11 @@ _ORDERING = (
     *("OptionsDataset", "PrefetchDataset", "RepeatDataset", "ShardDataset", "SkipDataset"),
     "TakeDataset",
 )
+_NOT_ORDERING = ("OptionsDataset", "PrefetchDataset")
+# Operations whose elements have numbers that can be computed.
+_COMPUTED = ("RepeatDataset", "SkipDataset", "TakeDataset")
+# More elements than any program reads.
+_FOREVER = 1 << 62
 _SCOPE = "estimator_bridge_batches"
 # A batch costs some 50 microseconds more, and 0.25 less for each array of each of its rows.
 _FEWEST_IN_BATCH = 300
@@ -105,9 +111,7 @@ def _replace(last: Any, known: dict[str, Any]) -> Any:
             continue
         waiting.pop()
         if operation.name not in known:
-            known[operation.name] = (
-                _gather(chain, known) if chain else _copy_if_changed(variant, known)
-            )
+            known[operation.name] = _gather(chain) if chain else _copy_if_changed(variant, known)
     return known[last.op.name]
 
 
@@ -165,35 +169,89 @@ def _is_alone(chain: _Chain) -> bool:
     return all(len(operation.outputs[0].consumers()) == 1 for operation in shuffled)
 
 
-def _gather(chain: _Chain, known: dict[str, Any]) -> Any:
+def _gather(chain: _Chain) -> Any:
     """Returns the variant of a dataset of the same batches."""
     arrays = list(chain.slices.inputs)
     with tf.device(chain.batch.device):
-        numbers = _number_rows(chain.slices)
-        for operation in chain.ordering:
-            numbers = _copy_for_numbers(operation, numbers, tf.TensorShape([]))
-        shape = tf.TensorShape(chain.batch.get_attr("output_shapes")[0])
-        shape = tf.TensorShape([None]) if shape.rank is None else shape[:1]
-        numbers = _copy_for_numbers(chain.batch, numbers, shape)
+        numbers, compute = _compute_numbers(chain) or _order_numbers(chain)
 
         @tf.autograph.experimental.do_not_convert
-        def gather(rows: Any) -> tuple[Any, ...]:
+        def gather(element: Any) -> tuple[Any, ...]:
+            rows = compute(element)
             return tuple(tf.gather(array, rows) for array in arrays)
 
-        rows = tf.data.experimental.from_variant(numbers, tf.TensorSpec(shape, tf.int64))
         # The thread that asks for a batch makes it: another one would cost more.
-        batches = map_op._MapDataset(rows, gather, use_inter_op_parallelism=False)
+        batches = map_op._MapDataset(numbers, gather, use_inter_op_parallelism=False)
         return tf.data.experimental.to_variant(batches)
 
 
-def _number_rows(slices: Any) -> Any:
+def _order_numbers(chain: _Chain) -> tuple[Any, Callable[[Any], Any]]:
+    """Returns a dataset, and what makes the numbers of the rows of a batch of its elements.
+
+    The program's operations order the numbers, one by one.
+    """
+    numbers = tf.data.experimental.to_variant(_range(0, _count(chain.slices), 1))
+    for operation in chain.ordering:
+        numbers = _copy_for_numbers(operation, numbers, tf.TensorShape([]))
+    shape = tf.TensorShape(chain.batch.get_attr("output_shapes")[0])
+    shape = tf.TensorShape([None]) if shape.rank is None else shape[:1]
+    numbers = _copy_for_numbers(chain.batch, numbers, shape)
+    spec = tf.TensorSpec(shape, tf.int64)
+    return tf.data.experimental.from_variant(numbers, spec), lambda rows: rows
+
+
+def _compute_numbers(chain: _Chain) -> Optional[tuple[Any, Callable[[Any], Any]]]:
+    """Returns the same as _order_numbers, whose numbers are computed for a batch at once.
+
+    Returns None if that cannot be done: rows are shuffled, or a number is not known yet.
+    """
+    size, drop = map(tf.get_static_value, (chain.batch.inputs[1], chain.batch.inputs[-1]))
+    steps = [one for one in chain.ordering if one.type not in _NOT_ORDERING]
+    counts = [tf.get_static_value(one.inputs[1]) for one in steps]
+    is_known = not any(one is None for one in (size, drop, *counts))
+    if not is_known or size <= 0 or not all(one.type in _COMPUTED for one in steps):
+        return None
+    # How many elements there are before each step, and after the last.
+    lengths = [tf.minimum(_count(chain.slices), _FOREVER)]
+    for operation, count in zip(steps, counts):
+        lengths.append(_count_after(operation.type, int(count), lengths[-1]))
+    end = lengths[-1] // size * size if drop else lengths[-1]
+
+    def compute(start: Any) -> Any:
+        rows = tf.range(start, tf.minimum(start + size, end))
+        for operation, count, length in zip(steps[::-1], counts[::-1], lengths[-2::-1]):
+            if operation.type == "RepeatDataset":
+                rows %= length
+            elif operation.type == "SkipDataset":
+                rows += count
+        rows.set_shape([size if drop else None])
+        return rows
+
+    return _range(0, end, size), compute
+
+
+def _count_after(kind: str, count: int, length: Any) -> Any:
+    """Returns how many elements a `repeat`, `take` or `skip` leaves of so many."""
+    if kind == "TakeDataset":
+        return length if count < 0 else tf.minimum(length, count)
+    if kind == "SkipDataset":
+        return tf.zeros([], tf.int64) if count < 0 else tf.maximum(length - count, 0)
+    if count < 0:
+        return tf.where(length > 0, tf.constant(_FOREVER, tf.int64), length)
+    return tf.minimum(length, _FOREVER // max(count, 1)) * count
+
+
+def _range(start: Any, stop: Any, step: Any) -> Any:
+    return tf.compat.v2.data.Dataset.range(start, stop, step)
+
+
+def _count(slices: Any) -> Any:
+    """Returns the number of rows, an int64 tensor."""
     count = _count_now(slices)
-    if count is None:
-        # The operation itself checks that all arrays have as many rows.
-        stop = tf.raw_ops.DatasetCardinality(input_dataset=slices.outputs[0])
-    else:
-        stop = tf.constant(count, tf.int64)
-    return tf.data.experimental.to_variant(tf.compat.v2.data.Dataset.range(stop))
+    if count is not None:
+        return tf.constant(count, tf.int64)
+    # The operation itself checks that all arrays have as many rows.
+    return tf.raw_ops.DatasetCardinality(input_dataset=slices.outputs[0])
 
 
 def _count_now(slices: Any) -> Optional[int]:

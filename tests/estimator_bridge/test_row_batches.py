@@ -102,6 +102,13 @@ SAME = {
     ),
     "captured": captured,
     "twice": twice,
+    "wrapped": lambda: slices().repeat(3).batch(7),
+    "wrapped and cut": lambda: slices().skip(3).repeat(3).skip(50).take(61).prefetch(1).batch(7),
+    "cut, and without end": lambda: slices().take(9).repeat().skip(5).repeat(2).take(99).batch(4),
+    "without end": lambda: slices().repeat().batch(40).take(9),
+    "all taken": lambda: slices().take(-1).repeat(1).take(80).batch(7, drop_remainder=True),
+    "all skipped": lambda: slices().skip(-1).batch(7).concatenate(slices().skip(60).batch(7)),
+    "nothing": lambda: slices().repeat(0).repeat().batch(7).concatenate(slices().batch(9)),
     "other types": lambda: tf.data.Dataset.from_tensor_slices(
         tuple(np.ones(9, t) for t in (np.float16, np.uint8, np.int16, np.complex64, np.float64))
     ).batch(2),
