@@ -159,6 +159,7 @@ NAMES: dict[str, Private] = {
     "estimator_rnn": _estimator("canned.rnn"),
     "estimator_run_config": _estimator("run_config"),
     "estimator_saved_model": _estimator("canned.saved_model_estimator"),
+    "estimator_util": _estimator("util"),
     "estimator_sdca": _estimator("canned.linear_optimizer.python.utils.sdca_ops"),
     **{
         f"timeseries_{name}": _estimator(f"canned.timeseries.{name}")

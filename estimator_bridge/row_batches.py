@@ -21,7 +21,7 @@ import tensorflow as tf
 from .private_tf import map_op
 from .process import batch_first
 
-__all__ = ["exchange"]
+__all__ = ["exchange", "number"]
 
 _SLICES = "TensorSliceDataset"
 _BATCHES = ("BatchDatasetV2", "ParallelBatchDataset")
@@ -82,6 +82,36 @@ def exchange(dataset: Any) -> Any:
         return dataset
     _announce()
     return tf.data.experimental.from_variant(replaced, dataset.element_spec)
+
+
+def number(dataset: Any) -> Optional[tuple[Any, int]]:
+    """Returns a dataset of pairs (element, numbers of its rows, int64 [batch]); and how many rows.
+
+    Args:
+      dataset: any tf.data.Dataset of a graph.
+
+    Returns:
+      None if the elements are not batches of rows of arrays, or if their number is not known.
+    """
+    operation = tf.data.experimental.to_variant(dataset).op
+    after = []
+    while operation.type in _ORDERING:
+        after.append(operation)
+        operation = operation.inputs[0].op
+    chain = _find_chain(operation)
+    count = None if chain is None else _count_now(chain.slices)
+    if chain is None or count is None:
+        return None
+    with tf.name_scope(_SCOPE):
+        variant = _gather(chain, is_numbered=True)
+        shape = tf.TensorShape([None])
+        for one in after[::-1]:
+            shapes = [*one.get_attr("output_shapes"), shape.as_proto()]
+            types = [*one.get_attr("output_types"), tf.int64]
+            variant = _copy(one, [variant, *one.inputs[1:]], _describe(types, shapes))
+    _announce()
+    spec = (dataset.element_spec, tf.TensorSpec(shape, tf.int64))
+    return tf.data.experimental.from_variant(variant, spec), count
 
 
 @functools.cache
@@ -169,16 +199,29 @@ def _is_alone(chain: _Chain) -> bool:
     return all(len(operation.outputs[0].consumers()) == 1 for operation in shuffled)
 
 
-def _gather(chain: _Chain) -> Any:
-    """Returns the variant of a dataset of the same batches."""
+def _gather(chain: _Chain, is_numbered: bool = False) -> Any:
+    """Returns the variant of a dataset of the same batches.
+
+    Args:
+      chain: the operations that make them now.
+      is_numbered: whether the numbers of the rows are added. Whoever wants them changes no array,
+        and so gets a part of the arrays themselves where that is possible.
+    """
     arrays = list(chain.slices.inputs)
     with tf.device(chain.batch.device):
-        numbers, compute = _compute_numbers(chain) or _order_numbers(chain)
+        computed = _compute_numbers(chain)
+        numbers, compute = computed or _order_numbers(chain)
+        repeats = [one for one in chain.ordering if one.type == "RepeatDataset"]
+        is_part = is_numbered and computed is not None and not repeats
 
         @tf.autograph.experimental.do_not_convert
         def gather(element: Any) -> tuple[Any, ...]:
             rows = compute(element)
-            return tuple(tf.gather(array, rows) for array in arrays)
+            if is_part:
+                end = rows[0] + tf.size(rows, tf.int64)
+                return (*(array[rows[0] : end] for array in arrays), rows)
+            batch = [tf.gather(array, rows) for array in arrays]
+            return (*batch, rows) if is_numbered else tuple(batch)
 
         # The thread that asks for a batch makes it: another one would cost more.
         batches = map_op._MapDataset(numbers, gather, use_inter_op_parallelism=False)
@@ -263,11 +306,16 @@ def _count_now(slices: Any) -> Optional[int]:
 
 def _copy_for_numbers(operation: Any, source: Any, shape: Any) -> Any:
     """Returns what an operation makes of numbers of rows, each of a shape."""
-    kinds, shapes = tf.compat.v1.AttrValue(), tf.compat.v1.AttrValue()
-    kinds.list.type.append(tf.int64.as_datatype_enum)
-    shapes.list.shape.append(shape.as_proto())
-    attributes = {"output_types": kinds, "output_shapes": shapes}
+    attributes = _describe([tf.int64], [shape.as_proto()])
     return _copy(operation, [source, *operation.inputs[1:]], attributes)
+
+
+def _describe(types: Sequence[Any], shapes: Sequence[Any]) -> dict[str, Any]:
+    """Returns the attributes of a dataset of elements of these types and shapes."""
+    kinds, extents = tf.compat.v1.AttrValue(), tf.compat.v1.AttrValue()
+    kinds.list.type.extend(one.as_datatype_enum for one in types)
+    extents.list.shape.extend(shapes)
+    return {"output_types": kinds, "output_shapes": extents}
 
 
 def _copy(

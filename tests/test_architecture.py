@@ -138,7 +138,7 @@ BRIDGE_ROOMS = {
     "checkpoint_paths": "",
     "contrib_operations": "",
     "gradient_trees": "boosted_trees message_tables private_tf",
-    "boosted_trees": "message_tables private_tf",
+    "boosted_trees": "row_batches message_tables process private_tf",
     "message_tables": "",
     "logs": "process",
     "processor": "",

@@ -14,6 +14,7 @@ __all__ = [
     "Group",
     "Layout",
     "bucketize",
+    "depend_on_rows",
     "plan",
     "read_buckets",
     "read_numbers",
@@ -111,6 +112,38 @@ def plan(columns: Sequence[Any], num_quantiles: int) -> Layout:
         sizes.setdefault(most_boundaries, []).extend(bucketized)
     groups = [Group(size, *map(list, zip(*members))) for size, members in sizes.items()]
     return Layout(ordered, names, groups, num_streams)
+
+
+def depend_on_rows(columns: Sequence[Any]) -> bool:
+    """Returns whether a row has the same features in each batch and at each time.
+
+    A normalizer may compute the mean of the batch, and the rows of an embedding may change.
+
+    Args:
+      columns: feature columns, or names of features.
+    """
+    return all(map(_depends_on_row, columns))
+
+
+def _depends_on_row(column: Any) -> bool:
+    if isinstance(column, feature_column_v2.NumericColumn):
+        return column.normalizer_fn is None
+    if isinstance(column, feature_column_v2.BucketizedColumn):
+        return _depends_on_row(column.source_column)
+    if isinstance(column, feature_column_v2.IndicatorColumn):
+        return _depends_on_row(column.categorical_column)
+    if isinstance(column, feature_column_v2.CrossedColumn):
+        return depend_on_rows(column.keys)
+    return isinstance(
+        column,
+        (
+            str,
+            feature_column_v2.HashedCategoricalColumn,
+            feature_column_v2.IdentityCategoricalColumn,
+            feature_column_v2.VocabularyFileCategoricalColumn,
+            feature_column_v2.VocabularyListCategoricalColumn,
+        ),
+    )
 
 
 def _is_number(column: Any) -> bool:

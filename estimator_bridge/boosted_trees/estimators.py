@@ -6,13 +6,15 @@ from typing import Any, Optional
 import numpy as np
 import tensorflow as tf
 
+from ..private_tf import estimator_util
 from . import columns
 from .ensemble import PRUNING_MODES, Growth, parse
 from .explanation import compute_importances, explain, name_contributions, sigmoid
 from .forest import flatten
 from .growing import Parameters
 from .heads import build_classification_head, build_regression_head, differentiate_log_loss
-from .model import BUCKETS, Model, build_spec
+from .model import BUCKETS, Model, build_spec, is_alone
+from .numbered_rows import NumberedRows, number
 from .splits import Regularization
 from .state import SERIALIZED
 
@@ -51,6 +53,17 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
         self._activate = activate
         # A column that cannot be used is refused here, and not when training starts.
         self._layout = columns.plan(model.feature_columns, model.parameters.num_quantiles)
+
+    def _get_features_and_labels_from_input_fn(self, input_fn: Any, mode: str) -> Any:
+        result = self._call_input_fn(input_fn, mode)
+        is_training = mode == tf.estimator.ModeKeys.TRAIN
+        if is_training and is_alone(self.config) and not self.model.parameters.in_memory:
+            found = number(result, self._layout)
+            if found:
+                batches, count = found
+                pair, rows, hooks = estimator_util.parse_input_fn_result(batches)
+                return NumberedRows(pair[0], rows, count), pair[1], hooks
+        return estimator_util.parse_input_fn_result(result)
 
     def _read_ensemble(self, checkpoint: str) -> Any:
         return parse(tf.train.load_checkpoint(checkpoint).get_tensor(SERIALIZED))

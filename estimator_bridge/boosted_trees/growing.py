@@ -1,7 +1,7 @@
 """Collects the statistics of batches and grows the trees by them."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -10,8 +10,9 @@ from . import quantiles
 from .columns import Group
 from .ensemble import Growth, center_bias, grow, parse, read_states
 from .forest import ForestCache, walk
-from .histograms import sum_by_bucket
+from .histograms import LayerSums
 from .row_cache import RowCache
+from .row_table import RowTable
 from .splits import Regularization, find_best_splits
 from .state import TrainingState
 
@@ -74,15 +75,22 @@ class Step(NamedTuple):
     node_ids: Any
 
 
-def look_up(state: TrainingState, buckets: Any, places: Sequence[Any], logits: int) -> Step:
+def look_up(
+    state: TrainingState,
+    buckets: Any,
+    places: Sequence[Any],
+    logits: int,
+    table: Optional[RowTable] = None,
+) -> Step:
     """Returns where the rows of a batch are in the ensemble.
 
     Args:
       state: the variables.
-      buckets: int [features, batch].
+      buckets: int [features, batch]; with a table, the numbers of the rows, int64 [batch].
       places: where the rows were when their logits were cached, int32 [batch] trees and int32
         [batch] nodes, -1 if nothing is cached; or nothing, if no variable keeps places.
       logits: the number of logits.
+      table: keeps the rows, if they have numbers.
     """
     cache, rows = ForestCache(logits), RowCache(logits)
 
@@ -91,6 +99,8 @@ def look_up(state: TrainingState, buckets: Any, places: Sequence[Any], logits: i
 
     def look(serialized: bytes, features: np.ndarray, *places: np.ndarray) -> Any:
         content = cache.read(serialized)
+        if table is not None:
+            return tuple(table.walk(content, features))
         if places:
             return tuple(walk(content.forest, content.ensemble, features, *places))
         return tuple(rows.walk(content.forest, content.trees, features))
@@ -121,28 +131,35 @@ class Grower:
       groups: the features by their number of buckets.
       step: where the rows of the batch are.
       is_chief: whether this process grows the trees; the others only collect.
+      is_alone: whether no other process collects.
+      table: keeps the rows, if they have numbers.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         state: TrainingState,
         parameters: Parameters,
         groups: Sequence[Group],
         step: Step,
         is_chief: bool,
+        is_alone: bool,
+        table: Optional[RowTable] = None,
     ):
         self._state = state
         self._parameters = parameters
         self._groups = groups
         self._step = step
         self._is_chief = is_chief
+        self._is_alone = is_alone
+        self._table = table
+        self._layer = LayerSums(groups)
         self._sums: list[Any] = []
         self._bias: list[Any] = []
         self._quantiles: Any = None
         if parameters.in_memory:
             return
         logits = parameters.growth.logits
-        for number, group in enumerate(groups):
+        for number, group in enumerate([] if is_alone else groups):
             shape = [len(group.feature_ids), parameters.max_splits, 1]
             shape += [group.num_buckets + 1, logits + logits**2]
             name = f"numeric_stats_summary_accumulator_{number}"
@@ -159,9 +176,16 @@ class Grower:
             )
 
     def start(self) -> Any:
-        """Returns the operation with which the chief prepares the accumulators of a session."""
+        """Returns the operation with which the chief prepares a session."""
         accumulators = [*self._sums, *self._bias]
-        return tf.group(*(one.set_global_step(self._step.stamp) for one in accumulators))
+
+        def forget() -> None:
+            self._layer.clear()
+            if self._table is not None:
+                self._table.clear()
+
+        clear = tf.numpy_function(forget, [], [])
+        return tf.group(clear, *(one.set_global_step(self._step.stamp) for one in accumulators))
 
     def collect_quantiles(self, numbers: Sequence[Any], weights: Any, ready: Any) -> Any:
         """Returns the operation that collects quantiles, and sets the boundaries by enough.
@@ -259,32 +283,35 @@ class Grower:
         """Returns the operation that collects gradients, and grows a layer by enough of them.
 
         Args:
-          buckets: int [features, batch].
+          buckets: int [features, batch]; with a table, the numbers of the rows, int64 [batch].
           gradients: float32 [batch, logits].
           hessians: float32 [batch, logits * logits].
         """
-        max_splits = self._parameters.max_splits
-
-        def add_up(
-            nodes: np.ndarray, statistics: np.ndarray, features: np.ndarray
-        ) -> list[np.ndarray]:
-            return [
-                sum_by_bucket(
-                    nodes,
-                    statistics,
-                    [features[number] for number in group.feature_ids],
-                    max_splits,
-                    group.num_buckets,
-                )
-                for group in self._groups
-            ]
-
         statistics = tf.concat([gradients, hessians], axis=1)
-        sums = tf.numpy_function(
-            add_up, [self._step.node_ids, statistics, buckets], [tf.float32] * len(self._groups)
-        )
-        if self._parameters.in_memory:
-            return self._grow_layer(sums)
+        inputs = [self._step.node_ids, self._step.node_range, statistics, buckets]
+        if not self._is_alone:
+            return self._grow_together(inputs)
+
+        def add(*arrays: np.ndarray) -> np.int64:
+            nodes, node_range, values, features = arrays
+            if self._table is not None:
+                features = self._table.read(features)
+            return self._layer.add(nodes, node_range, values, features)
+
+        count = tf.numpy_function(add, inputs, tf.int64)
+        count.set_shape([])
+        return _if(self._has_enough(count), lambda: self._grow_layer([]))
+
+    def _grow_together(self, inputs: Sequence[Any]) -> Any:
+        """Returns the operation that collects in accumulators, to which other processes add too."""
+        all_nodes = np.array([0, self._parameters.max_splits])
+
+        def add_up(nodes: np.ndarray, _: Any, *others: np.ndarray) -> list[np.ndarray]:
+            layer = LayerSums(self._groups)
+            layer.add(nodes, all_nodes, *others)
+            return [one[:, :, np.newaxis] for one in layer.take()]
+
+        sums = tf.numpy_function(add_up, inputs, [tf.float32] * len(self._groups))
         for one, accumulator in zip(sums, self._sums):
             one.set_shape(accumulator._shape)
         applied = [
@@ -305,16 +332,19 @@ class Grower:
 
         def grow_layer(serialized: bytes, nodes: np.ndarray, *sums: np.ndarray) -> bytes:
             ensemble = parse(serialized)
+            first, end = nodes.tolist()
+            # Without accumulators, this process has the sums.
+            layer = [one[:, first:end, 0] for one in sums] or self._layer.take()
             splits = [
                 find_best_splits(
                     one,
-                    (int(nodes[0]), int(nodes[1])),
+                    first,
                     np.array(group.feature_ids),
                     group.split_types,
                     parameters.growth.logits,
                     parameters.regularization,
                 )
-                for one, group in zip(sums, self._groups)
+                for one, group in zip(layer, self._groups)
             ]
             grow(ensemble, splits, parameters.growth)
             return ensemble.SerializeToString()

@@ -1,5 +1,6 @@
 """The model function of boosted trees: what is trained, evaluated, predicted and exported."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -8,10 +9,12 @@ import tensorflow as tf
 from . import columns
 from .growing import Grower, Parameters, Step, look_up
 from .heads import Derivatives, differentiate
+from .numbered_rows import NumberedRows
 from .prediction import sum_leaves
+from .row_table import RowTable
 from .state import ForestSaver, ForestVariables, InMemorySaver, TrainingState, variable
 
-__all__ = ["BUCKETS", "Model", "build_spec"]
+__all__ = ["BUCKETS", "Model", "build_spec", "is_alone"]
 
 _NAME = "boosted_trees"
 # The prediction that holds the features of rows: int32 [batch, features].
@@ -89,6 +92,11 @@ class _Training:
         self._layout = layout
         self._features, self._labels = features, labels
         self._config = config
+        self._table = None
+        if isinstance(features, NumberedRows):
+            self._table = RowTable(
+                len(layout.names), features.count, model.head.logits_dimension, layout.dtype
+            )
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
         self._batch = tf.shape(labels)[0]
         if self._parameters.in_memory:
@@ -107,6 +115,8 @@ class _Training:
         def compute() -> Any:
             return columns.read_table(self._features, self._layout, self._state.boundaries)
 
+        if self._table is not None:
+            return self._keep_buckets(self._table, compute)
         if not self._parameters.in_memory:
             return compute()
         # The same rows come in each step: their buckets are computed once in a session.
@@ -130,6 +140,20 @@ class _Training:
 
         return tf.cond(is_kept, table.read_value, keep)
 
+    def _keep_buckets(self, table: RowTable, compute: Callable[[], Any]) -> Any:
+        """Returns the numbers of the rows; the table has their buckets if there are boundaries."""
+        rows = self._features.rows
+        knows = tf.numpy_function(table.knows, [rows], tf.bool)
+
+        def keep() -> Any:
+            return tf.numpy_function(table.keep, [rows, compute()], tf.bool)
+
+        kept = tf.cond(
+            tf.reshape(self._ready.read_value() & ~knows, []), keep, lambda: tf.constant(True)
+        )
+        with tf.control_dependencies([kept]):
+            return tf.identity(rows)
+
     def _build_cache(self) -> Optional[_Cache]:
         if not self._parameters.in_memory:
             return None
@@ -142,14 +166,21 @@ class _Training:
 
     def _look_up(self) -> Step:
         places = [self._cache.tree_ids, self._cache.node_ids] if self._cache else []
-        return look_up(self._state, self._buckets, places, self._model.head.logits_dimension)
+        logits = self._model.head.logits_dimension
+        return look_up(self._state, self._buckets, places, logits, self._table)
 
     def build_spec(self) -> Any:
         """Returns the EstimatorSpec."""
         step, head = self._step, self._model.head
         self._logits = step.logits + (self._cache.logits if self._cache else 0.0)
         self._grower = Grower(
-            self._state, self._parameters, self._layout.groups, step, self._config.is_chief
+            self._state,
+            self._parameters,
+            self._layout.groups,
+            step,
+            self._config.is_chief,
+            is_alone(self._config),
+            self._table,
         )
         scalar = tf.compat.v1.summary.scalar
         scalar("ensemble/num_trees", step.num_trees)
@@ -231,8 +262,17 @@ class _Training:
         ]
 
 
+def is_alone(config: Any) -> bool:
+    """Returns whether one process does everything.
+
+    Args:
+      config: the RunConfig.
+    """
+    return bool(config.is_chief and config.num_worker_replicas <= 1 and config.num_ps_replicas == 0)
+
+
 def _check_one_process(config: Any) -> None:
-    if not config.is_chief or config.num_worker_replicas > 1 or config.num_ps_replicas > 0:
+    if not is_alone(config):
         raise ValueError("train_in_memory: one process trains data in memory, not a cluster")
 
 

@@ -122,7 +122,7 @@ class _Candidates(NamedTuple):
 
 def find_best_splits(
     statistics: np.ndarray,
-    node_range: tuple[int, int],
+    first_node: int,
     feature_ids: np.ndarray,
     split_types: list[str],
     logits: int,
@@ -135,15 +135,14 @@ def find_best_splits(
     first bucket wins.
 
     Args:
-      statistics: float32 [features, nodes, 1, buckets + 1, logits + hessians].
-      node_range: the first node of the layer, and the one after its last.
+      statistics: float32 [features, nodes of the layer, buckets + 1, logits + hessians].
+      first_node: the first node of the layer.
       feature_ids: int32 [features].
       split_types: for each feature, INEQUALITY (bucket <= threshold) or EQUALITY.
       logits: the number of logits.
       regularization: what makes leaves smaller and splits rarer.
     """
-    first, last = node_range
-    rows = statistics[:, first:last, 0].transpose(1, 0, 2, 3)
+    rows = statistics.transpose(1, 0, 2, 3)
     # Sums in the order of the buckets; the last one is for missing values.
     sums = np.cumsum(rows, axis=2, dtype=np.float32)
     total = sums[:, :, -1]
@@ -167,7 +166,7 @@ def find_best_splits(
     chosen = _Candidates(*(values[np.arange(len(nodes)), feature] for values in best))
     gains = chosen.gain - parent_gain - np.float32(regularization.tree_complexity)
     return Splits(
-        node_ids=(nodes + first).astype(np.int32),
+        node_ids=(nodes + first_node).astype(np.int32),
         gains=gains,
         feature_ids=np.asarray(feature_ids, np.int32)[feature],
         thresholds=chosen.threshold.astype(np.int32),

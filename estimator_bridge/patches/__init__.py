@@ -10,8 +10,16 @@ def prepare() -> None:
 
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
-    from . import open_predictions, resuming, row_batches, signature_check, weights_check
+    from . import (
+        message_text,
+        open_predictions,
+        resuming,
+        row_batches,
+        signature_check,
+        weights_check,
+    )
 
+    message_text.apply()
     resuming.apply()
     signature_check.apply()
     weights_check.apply()

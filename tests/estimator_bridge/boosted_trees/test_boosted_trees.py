@@ -1,5 +1,6 @@
 """Boosted trees beside TensorFlow 2.8.4, which stored what it computed for programs.py."""
 
+import importlib
 import importlib.util
 import inspect
 import json
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 import estimator_bridge
-from estimator_bridge import tf
-from estimator_bridge.boosted_trees import ensemble, quantiles
+from estimator_bridge import row_batches, tf
+from estimator_bridge.boosted_trees import ensemble, model, quantiles, row_table
+from estimator_bridge.boosted_trees.columns import depend_on_rows
+from estimator_bridge.process import batch_first
 
 pytestmark = pytest.mark.versions
 
@@ -181,6 +184,92 @@ def test_a_program_grows_the_trees_of_2_8(case, tmp_path):
     model, make_input_fn = programs.build(tf, case, tmp_path)
     model.train(make_input_fn(True), max_steps=10000)
     check_values(case, programs.examine(tf, case, model, make_input_fn))
+
+
+BATCHES = {
+    "in turn": lambda rows: rows.batch(20).repeat(),
+    "across the end": lambda rows: rows.repeat().batch(24),
+    "shuffled": lambda rows: rows.shuffle(50).repeat().batch(20).prefetch(1),
+    "shuffled batches": lambda rows: (
+        rows.skip(1).batch(20, drop_remainder=True).shuffle(5).repeat()
+    ),
+}
+
+
+@pytest.mark.parametrize("order", BATCHES)
+def test_rows_that_are_known_again_grow_the_same_trees(order, tmp_path, monkeypatch):
+    random = np.random.RandomState(0)
+    x = {name: random.randn(100).astype(np.float32) for name in "abc"}
+    x["weight"] = random.rand(100).astype(np.float32)
+    x["text"] = random.choice(["u", "v", "w"], 100)
+    label = (x["a"] * x["b"] > x["c"]).astype(np.int32)
+    columns = [tf.feature_column.numeric_column(name) for name in "abc"]
+    columns.append(tf.feature_column.categorical_column_with_vocabulary_list("text", ["u", "v"]))
+    monkeypatch.setattr(row_batches, "_FEWEST_IN_BATCH", 1)
+    monkeypatch.setattr(row_batches, "_FEWEST", 1)
+    kept = []
+    keep = row_table.RowTable.keep
+
+    def count(self, rows, buckets):
+        kept.extend(rows.tolist())
+        return keep(self, rows, buckets)
+
+    monkeypatch.setattr(row_table.RowTable, "keep", count)
+
+    def train(is_wanted):
+        monkeypatch.setenv(batch_first.VARIABLE, "yes" if is_wanted else "no")
+        model = tf.estimator.BoostedTreesClassifier(
+            columns,
+            5,
+            model_dir=str(tmp_path / str(is_wanted)),
+            weight_column="weight",
+            n_trees=3,
+            max_depth=3,
+            pruning_mode="post",
+            tree_complexity=1e-4,
+            quantile_sketch_epsilon=0.05,
+            config=tf.estimator.RunConfig(tf_random_seed=1),
+        )
+        # The second session begins in the middle of a tree.
+        for steps in (30, 10_000):
+            model.train(
+                lambda: BATCHES[order](tf.data.Dataset.from_tensor_slices((x, label))),
+                max_steps=steps,
+            )
+        reader = tf.train.load_checkpoint(model.model_dir)
+        return reader.get_tensor("boosted_trees:0_serialized")
+
+    expected = train(False)
+    assert not kept
+    assert train(True) == expected and len(expected) > 300
+    assert len(set(kept)) >= 80
+
+
+def test_accumulators_of_a_cluster_grow_the_same_trees(tmp_path, monkeypatch):
+    def train(is_alone):
+        # It is imported together with TensorFlow's Estimators.
+        estimators = importlib.import_module("estimator_bridge.boosted_trees.estimators")
+        for module in (estimators, model):
+            monkeypatch.setattr(module, "is_alone", lambda config: is_alone)
+        one, make_input_fn = programs.build(tf, "centered", tmp_path / str(is_alone))
+        one.train(make_input_fn(True), max_steps=10000)
+        reader = tf.train.load_checkpoint(one.model_dir)
+        return reader.get_tensor("boosted_trees:0_serialized")
+
+    assert train(False) == train(True)
+
+
+def test_a_row_that_its_batch_changes_is_not_kept():
+    def column(**options):
+        return tf.feature_column.numeric_column("x", **options)
+
+    bucketized = tf.feature_column.bucketized_column(column(), [0.0])
+    crossed = tf.feature_column.crossed_column([bucketized, "y"], 9)
+    assert depend_on_rows([column(), bucketized, tf.feature_column.indicator_column(crossed)])
+    normalized = column(normalizer_fn=lambda x: x - tf.reduce_mean(x))
+    assert not depend_on_rows([column(), normalized])
+    assert not depend_on_rows([tf.feature_column.bucketized_column(normalized, [0.0])])
+    assert not depend_on_rows([tf.feature_column.embedding_column(crossed, 2)])
 
 
 def test_training_in_memory_grows_the_trees_of_one_batch_a_layer(tmp_path):
