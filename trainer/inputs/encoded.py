@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 
@@ -292,8 +292,9 @@ def make_encoded_train_input_fn(
             yield arrays
 
     more = list_specs(growing)
-    is_stacked = schedule.count_at is not None
-    return _make_input_fn(rows, make_arrays, is_stacked, begin_preparing, more)
+    if schedule.count_at is None:
+        return _make_input_fn(rows, make_arrays, more=more)
+    return _make_input_fn(rows, make_arrays, _Stacking(begin_preparing, schedule.size), more)
 
 
 def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[], Any]:
@@ -313,14 +314,25 @@ def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[
         for group in cut_groups(rows.iterate_in_order(), schedule):
             yield rows.layout.unpack(group.chunk[ROWS], group.rows)
 
-    return _make_input_fn(rows, make_arrays, is_stacked=False)
+    return _make_input_fn(rows, make_arrays)
+
+
+class _Stacking(NamedTuple):
+    """How the batches of a group are stacked.
+
+    Attributes:
+        begin_preparing: see make_encoded_train_input_fn.
+        size: number of rows in each batch; None: it changes.
+    """
+
+    begin_preparing: Optional[BeginPreparing]
+    size: Optional[int]
 
 
 def _make_input_fn(
     rows: EncodedRows,
     make_arrays: Callable[[], Iterator[dict[str, np.ndarray]]],
-    is_stacked: bool,
-    begin_preparing: Optional[BeginPreparing] = None,
+    stacking: Optional[_Stacking] = None,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[], Any]:
     """Makes an input_fn of groups of batches; `more` are the specs of further arrays."""
@@ -340,20 +352,19 @@ def _make_input_fn(
         labels = columns.pop(layout.label)
         return columns, tf.cast(labels, tf.float32) if layout.label_is_number else labels
 
+    shape = [None, stacking.size if stacking else None]
     specs = {
-        IDS: tf.TensorSpec([None, None, layout.num_fields], tf.int32),
-        NUMBERS: tf.TensorSpec([None, None, layout.num_numbers], tf.float32),
-        **{
-            name: tf.TensorSpec([None, None], layout.stored_type(name)) for name in layout.raw_names
-        },
+        IDS: tf.TensorSpec([*shape, layout.num_fields], tf.int32),
+        NUMBERS: tf.TensorSpec([*shape, layout.num_numbers], tf.float32),
+        **{name: tf.TensorSpec(shape, layout.stored_type(name)) for name in layout.raw_names},
         **more,
     }
 
     def build() -> Any:
         groups = tf.data.Dataset.from_generator(generate, output_signature=specs).map(finish)
-        if is_stacked:
-            if begin_preparing is not None:
-                prepare = begin_preparing()
+        if stacking is not None:
+            if stacking.begin_preparing is not None:
+                prepare = stacking.begin_preparing()
                 groups = groups.map(lambda features, labels: (prepare(features, labels), labels))
             return groups.prefetch(2)
         groups = groups.prefetch(1)

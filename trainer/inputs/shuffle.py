@@ -59,12 +59,15 @@ class BatchSchedule(NamedTuple):
             number of replicas.
         count_at: returns the number of batches in a group that begins at a global step; a group has
             fewer batches if the batch size changes. None: a group has about GROUP_ROWS rows.
+        size: number of rows in each batch, if it never changes. A step of known sizes has fewer
+            operations.
     """
 
     size_at: Callable[[int], int]
     step: int = 0
     batches_per_step: int = 1
     count_at: Optional[Callable[[int], int]] = None
+    size: Optional[int] = None
 
 
 def count_rows(chunk: Chunk) -> int:
@@ -157,7 +160,7 @@ def cut_groups(stream: RowStream, schedule: BatchSchedule) -> Iterator[Group]:
         stream: the rows.
         schedule: sizes of batches and groups.
     """
-    size_at, step, batches_per_step, count_at = schedule
+    size_at, step, batches_per_step, count_at, _ = schedule
     number = 0
     while True:
         first = step + number // batches_per_step

@@ -319,6 +319,7 @@ def _make_train_input_fn(
             model.first,
             batches // cluster.num_trainers or 1,
             model.lengths,
+            None if config.train.batch_growth_steps else config.train.batch_size,
         ),
         (config.run.seed, cluster.trainer_id),
         preparation,

@@ -10,6 +10,8 @@ from estimator_bridge import tf
 from trainer.environment.cluster_spec import ALONE
 from trainer.inputs.feed import make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
+from trainer.models.build import build_preparation
+from trainer.models.fused.rows import PLACES
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources
 
@@ -130,6 +132,22 @@ def test_several_steps_are_stacked_in_one_element(make, paths, tmp_path):
     np.testing.assert_array_equal(
         np.stack([each for each, _ in flat]), [one["numbers"] for one, _ in single]
     )
+
+
+def test_a_size_that_never_changes_is_known(make, paths):
+    job = _job(make, paths)
+    for size in (None, 20):
+        schedule = BatchSchedule(lambda step: 20, count_at=lambda _: 3, size=size)
+        begin = build_preparation(job.config, job.schema, job.statistics).begin
+        with tf.Graph().as_default():
+            data = make_train_input_fn(_encoded(job), job.schema, schedule, (1,), begin)()
+            features, labels = tf.nest.map_structure(
+                lambda each: each.shape.as_list(), data.element_spec
+            )
+        assert labels == [None, size]
+        by_row = {n: shape for n, shape in features.items() if len(shape) > 1 and PLACES not in n}
+        assert len(by_row) > 3
+        assert size is None or all(size in shape for shape in by_row.values()), by_row
 
 
 def test_batches_of_different_sizes_are_not_stacked(make, paths):

@@ -264,7 +264,11 @@ def test_the_input_finds_the_distinct_rows_of_each_step(bench, monkeypatch):
         rows = features.get_next()
         built = build_estimator(*parts, build_run_config(job.config), 1, FUSED)
         built.model_fn(rows, None, estimator.ModeKeys.TRAIN, built.config)
-        assert not [op.name for op in graph.get_operations() if op.type == "Unique"]
+        kinds = [op.type for op in graph.get_operations()]
+        assert "Unique" not in kinds
+        # A step hands on its number and its loss; all that it reads enters the loop once.
+        assert kinds.count("NextIteration") == 2 and "While" not in kinds
+        assert tf.compat.v1.control_flow_v2_enabled()
         session.run([tf.compat.v1.tables_initializer(), features.initializer])
         found = session.run(rows)
     # Adam updates all rows.

@@ -71,6 +71,7 @@ class Preparation(NamedTuple):
         shape = tf.shape(labels, tf.int64)
         is_stacked = labels.shape.rank == 2
         if is_stacked:
+            size = labels.shape[1]
             features = {name: _flatten(tensor) for name, tensor in features.items()}
             labels = _flatten(labels)
         seen, labels = prepare_labels(features, labels, self.schema, training=True)
@@ -93,7 +94,7 @@ class Preparation(NamedTuple):
             for name, tensor in by_row.items():
                 whole = tf.concat([shape, tf.shape(tensor, tf.int64)[1:]], axis=0)
                 by_row[name] = tf.reshape(tensor, whole)
-                by_row[name].set_shape([None, None, *tensor.shape[1:]])
+                by_row[name].set_shape([None, size, *tensor.shape[1:]])
         encoded = {name: by_row.pop(name) for name in (IDS, NUMBERS)}
         rows = prepare_rows(self.layout, encoded)
         for table in self.distinct:

@@ -1,6 +1,8 @@
 """The training step of the fused engine; one run of the session may contain several steps."""
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
@@ -267,11 +269,30 @@ def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]
         with tf.control_dependencies([loss]):
             return index + 1, loss
 
-    return _Ran(
-        *tf.while_loop(
-            continues, run, (tf.constant(0, tf.int64), tf.constant(0.0)), parallel_iterations=1
-        )
-    )
+    begin = tf.constant(0, tf.int64), tf.constant(0.0)
+    with _loops_of_tf1():
+        return _Ran(*tf.while_loop(continues, run, begin, parallel_iterations=1))
+
+
+# Held while the kind of loops, which all threads share, is another.
+_CHANGED = threading.Lock()
+
+
+@contextlib.contextmanager
+def _loops_of_tf1() -> Iterator[None]:
+    """Within the block, tf.while_loop builds loops of TensorFlow 1.
+
+    What all steps read enters such a loop once. A loop of TensorFlow 2 hands each tensor and each
+    variable on from step to step, and runs its constants again: two fifths of all operations.
+    """
+    with _CHANGED:
+        was_new = tf.compat.v1.control_flow_v2_enabled()
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+            yield
+        finally:
+            if was_new:
+                tf.compat.v1.enable_control_flow_v2()
 
 
 def _share_loss(loss: Any, model: FusedModel) -> Any:
