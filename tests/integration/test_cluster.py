@@ -119,7 +119,10 @@ def test_the_last_tree_ends_a_job_of_trees(start_module, shop, tmp_path):
     assert sum(tree.is_finalized for tree in grown.tree_metadata) == 8
 
 
-def test_workers_in_step_train_like_one_process(make, start_module, run_module, shop, tmp_path):
+@pytest.mark.parametrize("engine", ["fused", pytest.param("canned", marks=pytest.mark.matrix)])
+def test_workers_in_step_train_like_one_process(
+    make, start_module, run_module, shop, tmp_path, engine
+):
     # Each process reads a file of its own; one process reads the same rows, batch by batch.
     rows = [make.rows(200, seed=seed) for seed in (1, 2)]
     data, together = tmp_path / "data", tmp_path / "together"
@@ -139,6 +142,7 @@ def test_workers_in_step_train_like_one_process(make, start_module, run_module, 
         job,
         ["chief", "worker"],
         "--strategy=multi_worker_mirrored",
+        f"--model.engine={engine}",
         "--train_steps=20",
         "--batch_size=20",
         "--run.save_checkpoints_steps=10",

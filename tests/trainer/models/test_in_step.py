@@ -15,7 +15,7 @@ from trainer.inputs.dataset import make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.models.build import build_estimator, build_preparation
-from trainer.models.fused import layout
+from trainer.models.fused import layout, training
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.training.job import build_source
 
@@ -119,6 +119,26 @@ def test_processes_in_step_train_like_one(make, tmp_path, monkeypatch, count, ma
             # Slots of Ftrl are sums that cancel.
             atol = max(3e-6, 4e-7 * float(np.abs(one[name]).max()))
             np.testing.assert_allclose(value, one[name], rtol=3e-5, atol=atol, err_msg=name)
+
+
+def test_processes_in_step_with_bfloat16(make, tmp_path, monkeypatch):
+    train = {"optimizer": "sgd", "linear_optimizer": "sgd"}
+    exact = _train(_prepare(make, tmp_path, 40, train), tmp_path / "exact")
+    monkeypatch.setattr(training, "has_bfloat16", lambda: True)
+    train["bfloat16"] = True
+    one = _train(_prepare(make, tmp_path, 40, train), tmp_path / "one")
+    job = _prepare(make, tmp_path, 20, train, cluster=IN_STEP)
+
+    def run(number, exchange):
+        return _train(job, tmp_path / str(number), exchange, 2, number)
+
+    first, second = _run_each(2, run)
+    for name, value in one.items():
+        assert np.array_equal(first[name], second[name]), name
+        # Each process rounds its own gradients to 8 bits.
+        np.testing.assert_allclose(first[name], value, rtol=0.01, atol=1e-3, err_msg=name)
+    kernel = "dnn/hiddenlayer_0/kernel"
+    assert not np.array_equal(first[kernel], exact[kernel])
 
 
 def _parts(job):
