@@ -62,6 +62,8 @@ class JobPlan(NamedTuple):
     cluster: Any
     run: Run
     exchange: Any = None
+    servers: Any = None
+    engine: Any = SimpleNamespace(name="canned")
 
 
 class Job(NamedTuple):
@@ -213,7 +215,7 @@ def build_plan(job_, console, watch, *, cluster, make_hooks=None, eval_hooks=())
         log.resume_from(first)
         if any(line["step"] > first for line in log.read("train")):
             role.world.fail(f"{role.name}: records of steps after {first} still count")
-    hooks = tuple(make_hooks(monitor, own)) if make_hooks else ()
+    hooks = tuple(make_hooks(monitor, own, None)) if make_hooks else ()
     spec = TrainSpec(None, hooks, job_.max_steps)
     run = Run(training, own, spec, monitor, first)
     if cluster.role == "chief" and run.is_finished:

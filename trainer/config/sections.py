@@ -57,7 +57,8 @@ class ClusterConfig(Section):
         "tpu",
     ] = Field(
         "none",
-        description="none: one device, or asynchronous training with parameter servers",
+        description="none: one device, or parameter servers with the canned engine; "
+        "parameter_server: parameter servers, with the fused engine if it supports the model",
     )
     devices: StrList = Field(
         (),

@@ -111,7 +111,7 @@ def _build_included(
         return _wrap(built, schema, statistics, receiver, has_our_head=True)
     units = head.logits_dimension
     preparation = build_row_preparation(config, schema, statistics, columns, units)
-    fused = FusedModel(model, train, preparation, units, max_steps, engine.exchange)
+    fused = FusedModel(model, train, preparation, units, max_steps, engine.exchange, engine.servers)
     predicting = build_predictor(built, head, fused)
     predictor = _wrap(predicting, schema, statistics, receiver, has_our_head=True)
     return build_fused(predictor, head, fused)

@@ -80,6 +80,7 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
     if is_synchronous(job) and not _has_last_step(job):
         _await_workers(process.cluster, heartbeat)
     plan = _build_plan(job, process)
+    heartbeat.publish(RUNNING, engine=plan.engine.name)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
     record_start(job, plan.run.first)
     for note in process.cluster.notes:

@@ -220,7 +220,7 @@ def _run_other(
 ) -> None:
     """Runs a worker, a parameter server or an evaluator."""
     if place.cluster.role == "ps":
-        run_parameter_server(place.cluster, heartbeat)
+        run_parameter_server(config, place.cluster, heartbeat)
         return
     job = _prepare(config, schema, place)
     if place.cluster.role == "worker":

@@ -1,17 +1,28 @@
 """The parameter server of a cluster."""
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from trainer import config as config_lib
 from trainer.cluster.heartbeat import ENDED, FINISHED, RUNNING, HeartbeatFile
+from trainer.cluster.serving import Service, Serving
 from trainer.cluster.watchdog import CHIEF, GRACE_SECS, POLL_SECS, build_end
 from trainer.environment.cluster_spec import Cluster
+from trainer.errors import JobEnded
 from trainer.roles.process import start_server
+from trainer.training.serving import build_service, may_serve
 
 
-def run_parameter_server(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
+def run_parameter_server(
+    config: config_lib.Config, cluster: Cluster, heartbeat: HeartbeatFile
+) -> None:
     """Serves variables until the chief has ended and the workers have closed their sessions.
 
     Args:
+        config: of the job.
         cluster: the cluster, and which process of it this is.
         heartbeat: heartbeat file of this process.
 
@@ -19,15 +30,80 @@ def run_parameter_server(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
         UserError: the address is in use.
         JobEnded: the job failed or was interrupted.
     """
-    server = start_server(cluster, None)
-    heartbeat.publish(RUNNING, serving=True)
-    while heartbeat.read(CHIEF).get("state") not in ENDED:
-        time.sleep(POLL_SECS)
+    engine = _await_engine(heartbeat) if may_serve(config) else "canned"
+    if engine == "fused":
+        with _serve(build_service(config, cluster), cluster, heartbeat) as thread:
+            heartbeat.publish(RUNNING, serving=True)
+            _await_end(cluster, heartbeat, thread)
+    else:
+        server = start_server(cluster, None)
+        heartbeat.publish(RUNNING, serving=True)
+        _await_end(cluster, heartbeat)
+        del server
     status = heartbeat.read(CHIEF)
+    if status["state"] != FINISHED:
+        raise build_end(status)
+
+
+def _await_engine(heartbeat: HeartbeatFile) -> str:
+    """Waits until the chief has chosen the engine; returns its name, or canned after its end."""
+    while True:
+        status = heartbeat.read(CHIEF)
+        if "engine" in status or status.get("state") in ENDED:
+            return str(status.get("engine", "canned"))
+        time.sleep(POLL_SECS)
+
+
+class _ServingThread(threading.Thread):
+    """Answers messages until the end.
+
+    Args:
+        serving: the connections.
+        service: answers their messages.
+
+    Attributes:
+        error: what has ended it early; None if nothing has.
+    """
+
+    def __init__(self, serving: Serving, service: Service):
+        super().__init__(name="serving", daemon=True)
+        self._serving, self._service = serving, service
+        self.error: Any = None
+
+    def run(self) -> None:
+        """Answers messages."""
+        try:
+            self._serving.run(self._service)
+        except BaseException as error:
+            self.error = error
+
+
+@contextmanager
+def _serve(
+    service: Service, cluster: Cluster, heartbeat: HeartbeatFile
+) -> Iterator[_ServingThread]:
+    """Answers messages in a thread within the block."""
+    serving = Serving(cluster, heartbeat.incarnation)
+    thread = _ServingThread(serving, service)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        serving.end()
+        thread.join(GRACE_SECS)
+
+
+def _await_end(cluster: Cluster, heartbeat: HeartbeatFile, thread: Any = None) -> None:
+    """Waits until the chief has ended, and then shortly for the workers."""
+    while heartbeat.read(CHIEF).get("state") not in ENDED:
+        if thread is not None and thread.error is not None:
+            raise thread.error
+        if thread is not None and heartbeat.read(CHIEF).get("engine", "fused") != "fused":
+            raise JobEnded(
+                "the chief has been started again with another engine; this process ends"
+            )
+        time.sleep(POLL_SECS)
     deadline = time.monotonic() + GRACE_SECS
     workers = [name for name in cluster.names if name.startswith("worker-")]
     while any(map(heartbeat.is_alive, workers)) and time.monotonic() < deadline:
         time.sleep(POLL_SECS)
-    del server
-    if status["state"] != FINISHED:
-        raise build_end(status)

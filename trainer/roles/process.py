@@ -5,12 +5,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer.cluster import port_guard
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
+from trainer.cluster.servers import Servers
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.cluster.watchdog import EVALUATOR, POLL_SECS, is_over
 from trainer.console import Console
@@ -23,6 +24,7 @@ from trainer.training.job import Job
 from trainer.training.monitor import Monitor
 from trainer.training.plan import JobPlan, build_plan
 from trainer.training.run import translate_errors
+from trainer.training.serving import find_served_step
 from trainer.training.stopping import EarlyStop
 
 # TensorFlow's messages start with a place in the graph; the reason of the error follows.
@@ -63,6 +65,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         early_stop: stops the training of this process; receives the evaluator's reason to stop.
         is_synchronous: whether the strategy is synchronous.
         max_steps: global step at which training ends.
+        servers: connections to parameter servers; None if TensorFlow has them, or without any.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class HeartbeatHook(estimator.SessionRunHook):
         *,
         is_synchronous: bool,
         max_steps: int,
+        servers: Optional[Servers] = None,
     ):
+        self._servers = servers
         self._heartbeat = heartbeat
         self._max_steps = max_steps
         self._waits_at_end = cluster.role == "worker" and not is_synchronous
@@ -84,6 +89,7 @@ class HeartbeatHook(estimator.SessionRunHook):
     def begin(self) -> None:
         """Finds the global step in the graph."""
         self._step = tf.compat.v1.train.get_global_step()
+        self._shared_step = self._step if self._servers is None else find_served_step()
 
     def before_run(self, run_context: Any) -> Any:
         """Requests the global step in a worker that waits at the last step.
@@ -124,8 +130,19 @@ class HeartbeatHook(estimator.SessionRunHook):
                 self._heartbeat.publish(LOST, message=str(end))
                 raise end from error
             raise
+        except tf.errors.OpError as error:
+            if self._servers is None or self._servers.error is None:
+                raise
+            lost = self._servers.error
+            steps.start_session()
+            self._servers.connect()
+            # After this error MonitoredSession creates a new session.
+            raise tf.errors.AbortedError(None, None, lost) from error
         if is_step:
             steps.end_step()
+            if self._servers is not None:
+                # A session run may contain several steps.
+                steps.num_steps = self._servers.num_steps
         else:
             steps.note_progress()
         return results
@@ -148,7 +165,9 @@ class HeartbeatHook(estimator.SessionRunHook):
 
     def _await_chief(self, session: Any) -> None:
         """Waits at the last step until the chief has ended or has restored an earlier step."""
-        while not is_over(self._heartbeat) and int(session.run(self._step)) >= self._max_steps:
+        while (
+            not is_over(self._heartbeat) and int(session.run(self._shared_step)) >= self._max_steps
+        ):
             time.sleep(POLL_SECS)
 
 
@@ -203,13 +222,16 @@ def build_process_plan(
         make_more_hooks: builds hooks that run after the HeartbeatHook.
     """
 
-    def make_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
+    def make_hooks(
+        monitor: Monitor, evaluator: Evaluator, servers: Optional[Servers]
+    ) -> Sequence[Any]:
         hook = HeartbeatHook(
             process.heartbeat,
             process.cluster,
             monitor.early_stop,
             is_synchronous=is_synchronous(job),
             max_steps=job.max_steps,
+            servers=servers,
         )
         return (hook, *make_more_hooks(monitor, evaluator))
 
@@ -244,6 +266,10 @@ def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
         if plan.exchange is not None:
             with translate_errors(plan), tf_config(ALONE):
                 _train_in_step(plan, plan.exchange, heartbeat)
+            return
+        if plan.servers is not None:
+            with translate_errors(plan), tf_config(ALONE):
+                _train_served(plan, plan.servers, heartbeat)
             return
         with translate_errors(plan), tf_config(plan.cluster):
             _run_estimator(plan)
@@ -299,6 +325,37 @@ def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) 
         raise _describe_lost(reason) from error
     finally:
         exchange.close()
+
+
+def _train_served(plan: JobPlan, servers: Servers, heartbeat: HeartbeatFile) -> None:
+    """Trains with variables on parameter servers, over connections of this process.
+
+    Raises:
+        UserError: a server holds another model.
+        JobEnded: a server has ended while this process prepared its session.
+    """
+
+    def find(name: str) -> Optional[str]:
+        status = heartbeat.read(name)
+        return status["incarnation"] if status.get("serving") else None
+
+    def is_left() -> bool:
+        return plan.cluster.role != "chief" and is_over(heartbeat)
+
+    servers.find_by(find, is_left)
+    servers.connect()
+    try:
+        _train_here(plan)
+    except tf.errors.OpError as error:
+        if servers.refusal is not None:
+            raise UserError(servers.refusal) from error
+        if servers.error is None or is_left():
+            raise
+        raise JobEnded(
+            f"a parameter server has ended or does not respond: {servers.error}"
+        ) from error
+    finally:
+        servers.close()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from typing import Any
 
 from estimator_bridge import estimator, tf
+from trainer.models.fused.served import SERVED_WRONG
 
 
 class FiniteListener(estimator.CheckpointSaverListener):
@@ -21,8 +22,13 @@ class FiniteListener(estimator.CheckpointSaverListener):
         if self._graph is graph:
             return
         self._graph = graph
+        served = tf.compat.v1.get_collection(SERVED_WRONG)
+        self._wrong = served[0] if served else self._build_check()
+
+    def _build_check(self) -> Any:
+        """Returns the names of variables that must not be saved, a tensor."""
         trainable = {each.name for each in tf.compat.v1.trainable_variables()}
-        self._names, checks = [], []
+        names, checks = [], []
         for variable in tf.compat.v1.global_variables():
             if not variable.dtype.base_dtype.is_floating:
                 continue
@@ -33,8 +39,10 @@ class FiniteListener(estimator.CheckpointSaverListener):
                 else:
                     wrong = tf.math.is_nan(value)
                 checks.append(tf.reduce_any(wrong))
-            self._names.append(variable.name.partition(":")[0])
-        self._checks = tf.stack(checks) if checks else tf.zeros([0], tf.bool)
+            names.append(variable.name.partition(":")[0])
+        if not checks:
+            return tf.zeros([0], tf.string)
+        return tf.boolean_mask(tf.constant(names), tf.stack(checks))
 
     def before_save(self, session: Any, global_step_value: int) -> None:
         """Ends the run if the model must not be saved.
@@ -46,10 +54,9 @@ class FiniteListener(estimator.CheckpointSaverListener):
         Raises:
             NanLossDuringTrainingError: a variable is not finite.
         """
-        wrong = session.run(self._checks)
-        names = [name for name, is_wrong in zip(self._names, wrong) if is_wrong]
-        if names:
-            raise Diverged(names[0], global_step_value)
+        names = session.run(self._wrong)
+        if len(names):
+            raise Diverged(names[0].decode(), global_step_value)
 
 
 class Diverged(estimator.NanLossDuringTrainingError):

@@ -113,7 +113,8 @@ class SummaryHook(estimator.SessionRunHook):
             The fetches, or None.
         """
         self._following = self._step + self._steps_at(self._step)
-        if self._following % self._every_steps and self._step != self._first:
+        is_due = self._following // self._every_steps > self._step // self._every_steps
+        if not is_due and self._step != self._first:
             return None
         return tf.compat.v1.train.SessionRunArgs(self._summaries)
 
@@ -126,6 +127,8 @@ class SummaryHook(estimator.SessionRunHook):
         """
         self._step = self._following
         if run_values.results is not None:
+            # Other processes may have trained meanwhile.
+            self._step = int(run_context.session.run(self._step_tensor))
             self._writer.add_summary(run_values.results, self._step)
 
     def end(self, session: Any) -> None:

@@ -1,6 +1,7 @@
 """Builds the parts of a run: Estimator, input functions, hooks, evaluator and exporters."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator
@@ -8,6 +9,7 @@ from trainer import config as config_lib
 from trainer.cluster import port_guard
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.run_config import build_run_config, share_cores
+from trainer.cluster.servers import Servers
 from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
@@ -21,10 +23,12 @@ from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints
 from trainer.job_dir.exported import write_description
+from trainer.job_layout import CLUSTER_FOLDER
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
 from trainer.models.fused.engine import Engine, choose_engine
+from trainer.models.fused.model import SERVED
 from trainer.models.fused.warm_start import start_like
 from trainer.models.linear_start import find_obstacle
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
@@ -42,8 +46,9 @@ from trainer.training.stopping import ListenersHook
 # TensorFlow takes that process seconds, which would otherwise delay the end of a short job.
 CHECKER_LEAD_SECS = 8.0
 
-# Builds the hooks of a cluster's process from the run's monitor and evaluator.
-MakeHooks = Callable[[Monitor, Evaluator], Sequence[Any]]
+# Builds the hooks of a cluster's process from the run's monitor and evaluator, and from the
+# connections to parameter servers.
+MakeHooks = Callable[[Monitor, Evaluator, Optional[Servers]], Sequence[Any]]
 
 
 class Plan(NamedTuple):
@@ -82,7 +87,8 @@ class JobPlan(NamedTuple):
         run: Estimator, input functions, hooks and evaluator.
         sources: training and evaluation rows.
         engine: the implementation that trains and evaluates.
-        exchange: connections to the other processes; None if they have none of their own.
+        exchange: connections to the other processes that train in step; None without them.
+        servers: connections to parameter servers; None if TensorFlow has them, or without any.
         lengths: number of steps of each session run; None if each session run is one step.
     """
 
@@ -92,6 +98,7 @@ class JobPlan(NamedTuple):
     sources: tuple[Rows, Rows]
     engine: Engine
     exchange: Optional[Exchange]
+    servers: Optional[Servers]
     lengths: Optional[RunLengths]
 
 
@@ -103,7 +110,8 @@ class _Model(NamedTuple):
         evaluating: the Estimator that evaluates.
         run_config: estimator.RunConfig of `built`.
         engine: the implementation that trains.
-        exchange: connections to the other processes; None if they have none of their own.
+        exchange: connections to the other processes that train in step; None without them.
+        servers: connections to parameter servers; None if TensorFlow has them, or without any.
         lengths: number of steps of each session run; None if each session run is one step.
         first: global step of the newest checkpoint in job_dir; 0 if there is none.
         checkpoint: path of the newest checkpoint; None at step 0.
@@ -114,12 +122,13 @@ class _Model(NamedTuple):
     run_config: Any
     engine: Engine
     exchange: Optional[Exchange]
+    servers: Optional[Servers]
     lengths: Optional[RunLengths]
     first: int
     checkpoint: Optional[str]
 
 
-def _no_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
+def _no_hooks(monitor: Monitor, evaluator: Evaluator, servers: Optional[Servers]) -> Sequence[Any]:
     return ()
 
 
@@ -183,19 +192,24 @@ def build_plan(
     evaluator = Evaluator(model.evaluating, eval_spec, job.times, console)
     listeners = monitor.build_listeners()
     given = _build_job_hooks(job, model, cluster)
-    is_ours = config.cluster.strategy == "none" or model.exchange is not None
+    is_ours = config.cluster.strategy == "none" or model.engine.is_fused
     if cluster.role == "chief" and cluster.is_distributed and not is_ours:
         given.append(ListenersHook(listeners))
-    first = _build_first_hooks(job, model, console, cluster)
+    first = [
+        *_build_first_hooks(job, model, console, cluster),
+        *make_hooks(monitor, evaluator, model.servers),
+    ]
     train_spec = estimator.TrainSpec(
         _make_train_input_fn(job, model, train_rows, cluster),
         max_steps=job.max_steps,
-        hooks=monitor.build_train_hooks(given, first=[*first, *make_hooks(monitor, evaluator)]),
+        hooks=monitor.build_train_hooks(given, first=first),
         saving_listeners=listeners,
     )
     run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
     sources = (train_rows, eval_rows)
-    return JobPlan(job, cluster, run, sources, model.engine, model.exchange, model.lengths)
+    return JobPlan(
+        job, cluster, run, sources, model.engine, model.exchange, model.servers, model.lengths
+    )
 
 
 def _build_first_hooks(job: Job, model: _Model, console: Console, cluster: Cluster) -> list[Any]:
@@ -230,10 +244,13 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
     parts = (config, job.schema, job.statistics)
     replicas = count_batches(config.cluster, cluster) // cluster.num_trainers
     engine = choose_engine(*parts, cluster, replicas)
-    exchange = None
+    exchange = servers = None
     if engine.is_fused and cluster.is_distributed:
-        exchange = Exchange(cluster)
-        engine = engine._replace(exchange=exchange)
+        if config.cluster.strategy == SERVED:
+            servers = Servers(cluster)
+        else:
+            exchange = Exchange(cluster)
+        engine = engine._replace(exchange=exchange, servers=servers)
     run_config = _build_run_config(config, cluster, engine)
     lengths = build_run_lengths(
         config,
@@ -242,20 +259,25 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
         is_fused=engine.is_fused,
         # What changes in growing tables cannot be divided like rows, and the processes exchange the
         # rows of all steps of a session run at once.
-        needs_groups=bool(job.schema.growing) or exchange is not None,
+        needs_groups=bool(job.schema.growing) or exchange is not None or servers is not None,
+        sharing=1 if servers is None else cluster.num_trainers,
     )
     if lengths:
         # SummaryHook writes the summaries. TensorFlow's hook would count each session run as one
         # step.
         run_config = run_config.replace(save_summary_steps=0)
     built = build_estimator(*parts, run_config, job.max_steps, engine)
-    if config.train.warm_start and checkpoint is None:
+    # Only the chief sets variables on parameter servers.
+    sets = servers is None or servers.loads
+    if config.train.warm_start and checkpoint is None and sets:
         built = _start_warm(built, job, console, run_config, engine)
     evaluating = built
     if cluster.is_distributed:
         alone = engine if engine.is_fused else None
         evaluating = build_estimator(*parts, build_run_config(config), job.max_steps, alone)
-    return _Model(built, evaluating, run_config, engine, exchange, lengths, first, checkpoint)
+    return _Model(
+        built, evaluating, run_config, engine, exchange, servers, lengths, first, checkpoint
+    )
 
 
 def _build_run_config(config: config_lib.Config, cluster: Cluster, engine: Engine) -> Any:
@@ -265,7 +287,12 @@ def _build_run_config(config: config_lib.Config, cluster: Cluster, engine: Engin
         alone = build_run_config(share_cores(config, cluster))
         if cluster.role == "chief" or not cluster.is_distributed:
             return alone
-        return alone.replace(save_checkpoints_steps=None, save_checkpoints_secs=None)
+        alone = alone.replace(save_checkpoints_steps=None, save_checkpoints_secs=None)
+        if config.cluster.strategy == SERVED:
+            # Parameter servers have the variables, so it must not restore any.
+            folder = Path(config.require_job_dir(), CLUSTER_FOLDER, cluster.name)
+            alone = alone.replace(model_dir=str(folder))
+        return alone
     strategy = None
     if cluster.role in TRAINERS:
         if config.cluster.strategy == "multi_worker_mirrored":

@@ -122,9 +122,11 @@ class TrainingHook(estimator.SessionRunHook):
             The fetches, or None.
         """
         self._following = self._step + self._steps_at(self._step)
-        self._records = self._following % self._schedule.record_every == 0 or self._following in (
-            self._first + 1,
-            self._schedule.last,
+        every, last = self._schedule.record_every, self._schedule.last
+        self._records = (
+            self._following // every > self._step // every
+            or self._step == self._first
+            or (last is not None and self._step < last <= self._following)
         )
         # Always fetch the loss of a session run of several steps. A loss of NaN may mean that the
         # session run did not run all its steps.

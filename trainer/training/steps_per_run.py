@@ -65,6 +65,7 @@ def build_run_lengths(
     max_steps: int,
     is_fused: bool,
     needs_groups: bool = False,
+    sharing: int = 1,
 ) -> Optional[RunLengths]:
     """Returns the lengths of a job's session runs; None if each session run is one step.
 
@@ -75,6 +76,8 @@ def build_run_lengths(
         max_steps: global step at which training stops.
         is_fused: whether the fused engine trains; no other engine can run several steps at once.
         needs_groups: whether the input must be groups of batches, even of one each.
+        sharing: how many processes count the same global steps, each after its own. No session run
+            of one of them can then end at a given global step.
     """
     train, run = config.train, config.run
     most = train.steps_per_run
@@ -84,8 +87,11 @@ def build_run_lengths(
         if train.hooks:
             # A user's hook may rely on being called after each step.
             most = 1
+    most = max(1, most // sharing)
     if not is_fused or (most == 1 and not needs_groups):
         return None
+    if sharing > 1:
+        return RunLengths(most, first, first + 1, steps=train.batch_growth_steps)
     return RunLengths(
         most,
         first,

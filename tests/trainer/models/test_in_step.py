@@ -167,4 +167,8 @@ def test_the_engine_of_a_cluster(make, tmp_path):
     assert choose_engine(*_parts(job), workers) == Engine("fused")
     assert choose_engine(*_parts(job), workers, 2).reason == "2 devices in a process"
     alone = _prepare(make, tmp_path, 20, {})
-    assert choose_engine(*_parts(alone), servers) == Engine("canned", "parameter servers")
+    reason = choose_engine(*_parts(alone), servers).reason
+    assert reason == "parameter servers under cluster.strategy none, only under parameter_server"
+    cluster = job.config.cluster.model_copy(update={"strategy": "parameter_server"})
+    config = job.config.model_copy(update={"cluster": cluster})
+    assert choose_engine(config, *_parts(job)[1:], servers) == Engine("fused")

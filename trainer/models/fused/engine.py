@@ -7,7 +7,8 @@ from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.errors import UserError
 from trainer.features.columns import build_feature_columns
 from trainer.models.fused.exchanging import Exchange
-from trainer.models.fused.model import IN_STEP, unsupported_reason
+from trainer.models.fused.model import IN_STEP, SERVED, unsupported_reason
+from trainer.models.fused.sharing import Servers
 from trainer.schema import Schema, Statistics
 
 
@@ -19,11 +20,13 @@ class Engine(NamedTuple):
         reason: why the engine is not fused; None if it is fused, or if the configuration requires
             canned.
         exchange: connections to the other processes that train in step; None without them.
+        servers: connections to parameter servers; None without them.
     """
 
     name: str
     reason: Optional[str] = None
     exchange: Optional[Exchange] = None
+    servers: Optional[Servers] = None
 
     @property
     def is_fused(self) -> bool:
@@ -81,8 +84,8 @@ def _choose(
         return Engine("canned")
     strategy = config.cluster.strategy
     reason: Optional[str]
-    if cluster.is_distributed and strategy != IN_STEP:
-        reason = "parameter servers"
+    if cluster.is_distributed and strategy not in (IN_STEP, SERVED):
+        reason = f"parameter servers under cluster.strategy {strategy}, only under {SERVED}"
     elif cluster.is_distributed and schema.growing:
         reason = "several processes with growing columns"
     elif replicas > 1 and strategy == IN_STEP:

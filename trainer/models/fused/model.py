@@ -18,6 +18,7 @@ from trainer.models.fused.growing import find_held
 from trainer.models.fused.layout import MAX_SMALL, Table, build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
+from trainer.models.fused.served import build_served_training
 from trainer.models.fused.training import FusedModel, build_training
 from trainer.models.fused.updates import KINDS as OPTIMIZERS
 from trainer.models.fused.variables import Stored, build_saver, restore_variables
@@ -27,8 +28,10 @@ from trainer.schema import Schema, Statistics
 KINDS = ("linear", "dnn", "wide_deep")
 # Its processes exchange the gradients themselves.
 IN_STEP = "multi_worker_mirrored"
+# Its processes read and update variables on parameter servers.
+SERVED = "parameter_server"
 # Under other strategies TensorFlow must place the variables and sum their gradients.
-STRATEGIES = ("none", IN_STEP)
+STRATEGIES = ("none", IN_STEP, SERVED)
 
 
 def unsupported_reason(
@@ -82,7 +85,7 @@ def build_row_preparation(
     layout = build_layout(columns, encoding, units, wide=kind != "dnn", deep=kind != "linear")
     updated = [(table, train.linear_optimizer) for table in layout.wide]
     updated += [(table, train.optimizer) for table in (layout.deep.tables if layout.deep else ())]
-    if config.cluster.strategy == IN_STEP:
+    if config.cluster.strategy in (IN_STEP, SERVED):
         rows = max(train.batch_size, *train.batch_growth_sizes, 0)
         distinct = [table for table, _ in updated if _is_sent_as_rows(table, rows)]
     else:
@@ -93,7 +96,7 @@ def build_row_preparation(
 
 
 def _is_sent_as_rows(table: Table, batch: int) -> bool:
-    """Returns whether processes exchange the gradient of a table as rows, not as a whole.
+    """Returns whether a process sends the gradient of a table as rows, not as a whole.
 
     It saves bytes if the rows are fewer, and takes a search for the distinct rows.
     """
@@ -153,7 +156,8 @@ def build_fused(predictor: Any, head: Any, model: FusedModel) -> Any:
         if mode == estimator.ModeKeys.PREDICT:
             return predictor.model_fn(features, labels, mode, config)
         if mode == estimator.ModeKeys.TRAIN:
-            return build_training(model, features, labels, config)
+            build = build_training if model.servers is None else build_served_training
+            return build(model, features, labels, config)
         return _build_evaluation(model, head, features, labels)
 
     return estimator.Estimator(

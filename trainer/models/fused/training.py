@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
@@ -14,12 +14,12 @@ from trainer.models.fused.exchanging import Exchange, SameStartHook, add_gradien
 from trainer.models.fused.gradients import Step, list_gradients
 from trainer.models.fused.growing import create_tables, reset_rows
 from trainer.models.fused.layout import Layout
-from trainer.models.fused.network import make_dropout, multiply_in_bfloat16, run_forward
+from trainer.models.fused.network import Pass, make_dropout, multiply_in_bfloat16, run_forward
 from trainer.models.fused.rows import LABEL, WEIGHT, Preparation, take_batch
-from trainer.models.fused.updates import Optimizer, name_scopes
+from trainer.models.fused.sharing import Servers
+from trainer.models.fused.updates import build_optimizers
 from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 from trainer.models.heads import build_head
-from trainer.models.optimizers import build_rate
 from trainer.schema import Label, Schema
 
 
@@ -33,6 +33,7 @@ class FusedModel(NamedTuple):
         units: number of logits.
         max_steps: length of the run, for learning-rate schedules.
         exchange: connections to the other processes that train in step; None without them.
+        servers: connections to parameter servers; None without them.
     """
 
     options: config_lib.ModelConfig
@@ -41,6 +42,7 @@ class FusedModel(NamedTuple):
     units: int
     max_steps: int
     exchange: Optional[Exchange] = None
+    servers: Optional[Servers] = None
 
     @property
     def schema(self) -> Schema:
@@ -57,6 +59,68 @@ class FusedModel(NamedTuple):
         """Activation of the hidden layers."""
         function: Callable[[Any], Any] = getattr(tf.nn, self.options.activation)
         return function
+
+
+class TrainingParts(NamedTuple):
+    """What a step computes before its gradients.
+
+    Attributes:
+        model: the model.
+        head: computes the loss.
+        dropouts: one function per hidden layer; empty without dropout.
+        multiply: multiplies the matrices of the hidden layers; None: in float32.
+    """
+
+    model: FusedModel
+    head: Any
+    dropouts: Sequence[Callable[[Any], Any]]
+    multiply: Optional[Callable[..., Any]]
+
+    def run(self, rows: dict[str, Any], values: Variables) -> Pass:
+        """Returns the forward pass of a batch.
+
+        Args:
+            rows: the batch.
+            values: of the variables.
+        """
+        model = self.model
+        return run_forward(
+            model.layout, rows, values, model.activation, self.dropouts, self.multiply
+        )
+
+    def compute_loss(self, done: Pass, rows: dict[str, Any]) -> Any:
+        """Returns the loss of a batch, a float32 scalar.
+
+        Args:
+            done: the forward pass.
+            rows: the batch.
+        """
+        schema = self.model.schema
+        labels = {label.column: rows[LABEL + label.column] for label in schema.labels}
+        features = {
+            name[len(WEIGHT) :]: tensor for name, tensor in rows.items() if name.startswith(WEIGHT)
+        }
+        return self.head.loss(
+            labels=labels if schema.more_labels else labels[schema.label.column],
+            logits=done.logits,
+            features=features,
+            mode=estimator.ModeKeys.TRAIN,
+        )
+
+
+def build_parts(model: FusedModel, seeds: Sequence[tuple[int, int]]) -> TrainingParts:
+    """Returns what a step computes before its gradients.
+
+    Args:
+        model: the model.
+        seeds: the two seeds of the dropout of each hidden layer; empty without dropout.
+    """
+    return TrainingParts(
+        model,
+        build_head(_without_vocabularies(model.schema), model.train.loss_reduction),
+        [make_dropout(model.options.dropout, *seed) for seed in seeds],
+        multiply_in_bfloat16 if model.train.bfloat16 and has_bfloat16() else None,
+    )
 
 
 def build_training(
@@ -76,35 +140,37 @@ def build_training(
         An EstimatorSpec. A run of several steps ends after a step whose loss is NaN. The loss is
         that of the last step of the run; with several processes, the sum of their losses.
     """
-    batches = _prepare(model, features, labels)
-    head = build_head(_without_vocabularies(model.schema), model.train.loss_reduction)
+    batches = prepare_batches(model, features, labels)
     step = tf.compat.v1.train.get_or_create_global_step()
-    dropout = model.options.dropout
-    stored, seeds = create_variables(
-        model.layout, model.options.hidden_units, model.units, dropout > 0
-    )
-    dropouts = [make_dropout(dropout, *seed) for seed in seeds]
+    layout, options = model.layout, model.options
+    stored, seeds = create_variables(layout, options.hidden_units, model.units, options.dropout > 0)
+    parts = build_parts(model, seeds)
     variables = stored.map(lambda one: one.variable)
     first = step.read_value()
-    optimizers = _build_optimizers(model, stored, first)
+    optimizers = build_optimizers(
+        model.train,
+        model.max_steps,
+        first,
+        deep=None if layout.deep is None else stored.of_deep,
+        linear=stored.of_linear if layout.wide else None,
+    )
     changing = create_tables(model.preparation.encoding)
-    multiply = multiply_in_bfloat16 if model.train.bfloat16 and has_bfloat16() else None
 
     def run_step(index: Any, rows: dict[str, Any]) -> Any:
         """Updates every variable; returns the loss."""
         begun = {part: optimizer.begin(index) for part, optimizer in optimizers.items()}
         seed = (run_config.tf_random_seed or 0, first + index)
-        with tf.control_dependencies(reset_rows(model.layout, stored, rows, begun, seed)):
+        with tf.control_dependencies(reset_rows(layout, stored, rows, begun, seed)):
             # Each variable is read once, and the gradients are computed for the values read.
             values = variables._replace(
                 wide_numbers=_read(variables.wide_numbers),
                 kernels=tuple(map(_read, variables.kernels)),
                 biases=tuple(map(_read, variables.biases)),
             )
-            done = run_forward(model.layout, rows, values, model.activation, dropouts, multiply)
-            loss = _compute_loss(head, done.logits, rows, model.schema)
+            done = parts.run(rows, values)
+            loss = parts.compute_loss(done, rows)
         share = _share_loss(loss, model)
-        gradients = list_gradients(model.layout, stored, Step(rows, values, done, share), begun)
+        gradients = list_gradients(layout, stored, Step(rows, values, done, share), begun)
         if model.exchange is not None:
             gradients, loss = add_gradients(gradients, loss, model.exchange)
         with tf.control_dependencies([each.apply() for each in gradients]):
@@ -134,8 +200,9 @@ def build_training(
         last = (
             batches.rows if batches.num_steps is None else take_batch(batches.rows, num_steps - 1)
         )
-        _add_summaries(model, variables, last)
-    hooks: list[Any] = [_LastCheckpointHook()]
+        done = run_forward(layout, last, variables, model.activation)
+        add_summaries(model, done, variables)
+    hooks: list[Any] = [LastCheckpointHook()]
     if model.exchange is not None:
         hooks.append(SameStartHook(saved, model.exchange))
     return estimator.EstimatorSpec(
@@ -147,7 +214,7 @@ def build_training(
     )
 
 
-class _LastCheckpointHook(estimator.SessionRunHook):
+class LastCheckpointHook(estimator.SessionRunHook):
     """Waits at the end of training until the last checkpoint is written."""
 
     def end(self, session: Any) -> None:
@@ -155,7 +222,7 @@ class _LastCheckpointHook(estimator.SessionRunHook):
         wait_for_checkpoints()
 
 
-class _Batches(NamedTuple):
+class Batches(NamedTuple):
     """Prepared rows.
 
     Attributes:
@@ -167,7 +234,14 @@ class _Batches(NamedTuple):
     num_steps: Any
 
 
-def _prepare(model: FusedModel, features: dict[str, Any], labels: Any) -> _Batches:
+def prepare_batches(model: FusedModel, features: dict[str, Any], labels: Any) -> Batches:
+    """Returns prepared rows.
+
+    Args:
+        model: the model.
+        features: as those of build_training.
+        labels: as those of build_training.
+    """
     preparation = model.preparation
     rows, is_stacked = features, True
     if not preparation.is_prepared(features):
@@ -177,11 +251,11 @@ def _prepare(model: FusedModel, features: dict[str, Any], labels: Any) -> _Batch
                 "use hash_buckets"
             )
         rows, is_stacked = preparation.begin()(features, labels), labels.shape.rank == 2
+    assert is_stacked or (model.exchange is None and model.servers is None)
     if model.exchange is not None:
-        assert is_stacked
         rows = {**rows, **merge_rows(rows, preparation.distinct, model.exchange)}
     some = rows[LABEL + preparation.schema.label.column]
-    return _Batches(rows, tf.shape(some, tf.int64)[0] if is_stacked else None)
+    return Batches(rows, tf.shape(some, tf.int64)[0] if is_stacked else None)
 
 
 def _without_vocabularies(schema: Schema) -> Schema:
@@ -197,52 +271,8 @@ def _without_vocabularies(schema: Schema) -> Schema:
     )
 
 
-def _build_optimizers(model: FusedModel, stored: Variables, first: Any) -> dict[str, Optimizer]:
-    """Returns part → optimizer.
-
-    The first optimizer counts steps by the global step, which is `first` before the run, and the
-    second by a counter of its own.
-    """
-    train, layout = model.train, model.layout
-    deep = None if layout.deep is None else train.optimizer
-    deep_scope, linear_scope = name_scopes(deep, train.linear_optimizer)
-    optimizers = {}
-    if layout.deep is not None:
-        optimizers["deep"] = Optimizer(
-            train.optimizer,
-            stored.of_deep,
-            train=train,
-            rate=build_rate(train, model.max_steps, linear=False),
-            step=first,
-            scope=deep_scope,
-        )
-    if layout.wide:
-        optimizers["linear"] = Optimizer(
-            train.linear_optimizer,
-            stored.of_linear,
-            train=train,
-            rate=build_rate(train, model.max_steps, linear=True),
-            step=first if layout.deep is None else None,
-            scope=linear_scope,
-        )
-    return optimizers
-
-
 def _read(variable: Optional[Any]) -> Optional[Any]:
     return None if variable is None else variable.read_value()
-
-
-def _compute_loss(head: Any, logits: Any, rows: dict[str, Any], schema: Schema) -> Any:
-    labels = {label.column: rows[LABEL + label.column] for label in schema.labels}
-    features = {
-        name[len(WEIGHT) :]: tensor for name, tensor in rows.items() if name.startswith(WEIGHT)
-    }
-    return head.loss(
-        labels=labels if schema.more_labels else labels[schema.label.column],
-        logits=logits,
-        features=features,
-        mode=estimator.ModeKeys.TRAIN,
-    )
 
 
 class _Ran(NamedTuple):
@@ -257,7 +287,7 @@ class _Ran(NamedTuple):
     loss: Any
 
 
-def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]) -> _Ran:
+def _run_steps(batches: Batches, run_step: Callable[[Any, dict[str, Any]], Any]) -> _Ran:
     """Runs the steps one after another."""
 
     def continues(index: Any, loss: Any) -> Any:
@@ -302,10 +332,15 @@ def _share_loss(loss: Any, model: FusedModel) -> Any:
     return loss * (1.0 / model.exchange.count)
 
 
-def _add_summaries(model: FusedModel, variables: Variables, rows: dict[str, Any]) -> None:
-    """Adds the summaries of the canned models, for the last batch of a run after its update."""
+def add_summaries(model: FusedModel, done: Pass, variables: Variables) -> None:
+    """Adds the summaries of the canned models, for a batch after its update.
+
+    Args:
+        model: the model.
+        done: forward pass of the batch.
+        variables: those of the linear part are shown.
+    """
     scalar, histogram = tf.compat.v1.summary.scalar, tf.compat.v1.summary.histogram
-    done = run_forward(model.layout, rows, variables, model.activation)
     shown = {f"dnn/{name}": values for name, values in done.hidden.items()}
     if done.wide_logits is not None:
         if model.layout.deep is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Optional, Union
 from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer.models.fused.variables import Stored, create_number
-from trainer.models.optimizers import INITIAL_ACCUMULATOR, MOMENTUM
+from trainer.models.optimizers import INITIAL_ACCUMULATOR, MOMENTUM, build_rate
 
 # Default epsilon of Keras' optimizers, which they add to a denominator.
 EPSILON = 1e-7
@@ -300,3 +300,47 @@ def name_scopes(deep: Optional[str], linear: str) -> tuple[str, str]:
     """
     first, second = KINDS[deep].name if deep else "", KINDS[linear].name
     return f"training/{first}", f"training/{second}{'_1' if first == second else ''}"
+
+
+def build_optimizers(
+    train: config_lib.TrainConfig,
+    max_steps: int,
+    first: Any,
+    *,
+    deep: Optional[Sequence[Stored]],
+    linear: Optional[Sequence[Stored]],
+) -> dict[str, Optimizer]:
+    """Returns the optimizers of a model: "deep" and "linear" → optimizer.
+
+    The first optimizer counts steps by the global step, and the second by a counter of its own.
+
+    Args:
+        train: optimizers, learning rates and schedule.
+        max_steps: length of the run, for learning-rate schedules.
+        first: int64 scalar, the global step before the run.
+        deep: variables of the deep part; None for a model without it.
+        linear: variables of the linear part; None for a model without it.
+    """
+    deep_scope, linear_scope = name_scopes(
+        None if deep is None else train.optimizer, train.linear_optimizer
+    )
+    optimizers = {}
+    if deep is not None:
+        optimizers["deep"] = Optimizer(
+            train.optimizer,
+            deep,
+            train=train,
+            rate=build_rate(train, max_steps, linear=False),
+            step=first,
+            scope=deep_scope,
+        )
+    if linear is not None:
+        optimizers["linear"] = Optimizer(
+            train.linear_optimizer,
+            linear,
+            train=train,
+            rate=build_rate(train, max_steps, linear=True),
+            step=first if deep is None else None,
+            scope=linear_scope,
+        )
+    return optimizers

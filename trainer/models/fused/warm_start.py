@@ -33,7 +33,10 @@ def start_like(built: Any, canned: Any, make_input: Callable[[], Any]) -> Any:
             saver.restore(session, values)
             folder.cleanup()
 
-        return spec._replace(scaffold=tf.compat.v1.train.Scaffold(saver=saver, init_fn=restore))
+        scaffold = tf.compat.v1.train.Scaffold(
+            saver=saver, init_fn=restore, copy_from_scaffold=spec.scaffold
+        )
+        return spec._replace(scaffold=scaffold)
 
     return estimator.Estimator(model_fn=model_fn, config=built.config)
 
