@@ -92,26 +92,55 @@ def number(dataset: Any) -> Optional[tuple[Any, int]]:
 
     Returns:
       None if the elements are not batches of rows of arrays, or if their number is not known.
+      Arrays of batches are such arrays, too.
     """
     operation = tf.data.experimental.to_variant(dataset).op
     after = []
     while operation.type in _ORDERING:
         after.append(operation)
         operation = operation.inputs[0].op
-    chain = _find_chain(operation)
-    count = None if chain is None else _count_now(chain.slices)
-    if chain is None or count is None:
-        return None
     with tf.name_scope(_SCOPE):
-        variant = _gather(chain, is_numbered=True)
+        found = _number_rows(operation) or _number_arrays(operation)
+        if found is None:
+            return None
+        variant, count = found
         shape = tf.TensorShape([None])
         for one in after[::-1]:
             shapes = [*one.get_attr("output_shapes"), shape.as_proto()]
             types = [*one.get_attr("output_types"), tf.int64]
             variant = _copy(one, [variant, *one.inputs[1:]], _describe(types, shapes))
-    _announce()
     spec = (dataset.element_spec, tf.TensorSpec(shape, tf.int64))
     return tf.data.experimental.from_variant(variant, spec), count
+
+
+def _number_rows(operation: Any) -> Optional[tuple[Any, int]]:
+    chain = _find_chain(operation)
+    count = None if chain is None else _count_now(chain.slices)
+    if chain is None or count is None:
+        return None
+    _announce()
+    return _gather(chain, is_numbered=True), count
+
+
+def _number_arrays(slices: Any) -> Optional[tuple[Any, int]]:
+    """Returns the same of arrays of batches, each of which is an element."""
+    if not _is_plain(slices):
+        return None
+    arrays = list(slices.inputs)
+    sizes = {tuple(one.shape.as_list()[:2]) if one.shape.rank else () for one in arrays}
+    count, size = sizes.pop() if len(sizes) == 1 and len(min(sizes)) == 2 else (None, None)
+    if count is None or size is None:
+        return None
+
+    @tf.autograph.experimental.do_not_convert
+    def take(place: Any) -> tuple[Any, ...]:
+        rows = tf.range(place * size, place * size + size)
+        return (*(tf.gather(array, place) for array in arrays), rows)
+
+    with tf.device(slices.device):
+        batches = _range(0, count, 1)
+        batches = map_op._MapDataset(batches, take, use_inter_op_parallelism=False)
+        return tf.data.experimental.to_variant(batches), count * size
 
 
 @functools.cache
@@ -166,12 +195,17 @@ def _find_chain(batch: Any) -> Optional[_Chain]:
     while operation.type in _ORDERING:
         ordering.append(operation)
         operation = operation.inputs[0].op
-    if operation.type != _SLICES or operation.get_attr("is_files"):
-        return None
-    if {tf.variant, tf.resource} & {array.dtype for array in operation.inputs}:
+    if not _is_plain(operation):
         return None
     chain = _Chain(operation, ordering[::-1], batch)
     return chain if _pays(chain) and _is_alone(chain) else None
+
+
+def _is_plain(slices: Any) -> bool:
+    """Returns whether an operation makes rows of arrays, and none of them is sparse or ragged."""
+    if slices.type != _SLICES or slices.get_attr("is_files"):
+        return False
+    return not {tf.variant, tf.resource} & {array.dtype for array in slices.inputs}
 
 
 def _pays(chain: _Chain) -> bool:

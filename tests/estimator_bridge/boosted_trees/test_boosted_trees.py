@@ -186,12 +186,19 @@ def test_a_program_grows_the_trees_of_2_8(case, tmp_path):
     check_values(case, programs.examine(tf, case, model, make_input_fn))
 
 
+def slices(arrays):
+    return tf.data.Dataset.from_tensor_slices(arrays)
+
+
 BATCHES = {
-    "in turn": lambda rows: rows.batch(20).repeat(),
-    "across the end": lambda rows: rows.repeat().batch(24),
-    "shuffled": lambda rows: rows.shuffle(50).repeat().batch(20).prefetch(1),
+    "in turn": lambda rows: slices(rows).batch(20).repeat(),
+    "across the end": lambda rows: slices(rows).repeat().batch(24),
+    "shuffled": lambda rows: slices(rows).shuffle(50).repeat().batch(20).prefetch(1),
     "shuffled batches": lambda rows: (
-        rows.skip(1).batch(20, drop_remainder=True).shuffle(5).repeat()
+        slices(rows).skip(1).batch(20, drop_remainder=True).shuffle(5).repeat()
+    ),
+    "arrays of batches": lambda rows: (
+        slices(tf.nest.map_structure(lambda one: one.reshape(5, 20), rows)).shuffle(3).repeat()
     ),
 }
 
@@ -232,10 +239,7 @@ def test_rows_that_are_known_again_grow_the_same_trees(order, tmp_path, monkeypa
         )
         # The second session begins in the middle of a tree.
         for steps in (30, 10_000):
-            model.train(
-                lambda: BATCHES[order](tf.data.Dataset.from_tensor_slices((x, label))),
-                max_steps=steps,
-            )
+            model.train(lambda: BATCHES[order]((x, label)), max_steps=steps)
         reader = tf.train.load_checkpoint(model.model_dir)
         return reader.get_tensor("boosted_trees:0_serialized")
 
