@@ -3,11 +3,11 @@
 import filecmp
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
 
+import forked
 import numpy as np
 import pytest
 
@@ -142,9 +142,8 @@ def test_a_program_killed_while_it_writes_loses_only_that_checkpoint(tmp_path, m
         reached.wait()
         os.kill(os.getpid(), 9)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path), moment], check=False
-    )
+    command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path), moment]
+    done = forked.run(command, preload="trainer")
     assert done.returncode == -signal.SIGKILL
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-1")
     np.testing.assert_array_equal(_read(tmp_path, 1), np.arange(6))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import numpy as np
 import pytest
 import yaml
@@ -67,8 +68,9 @@ key: key
 
 
 def run(*args, cwd, status=0):
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-m", *map(str, args)],
+        preload="trainer",
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECS,
