@@ -23,6 +23,7 @@ from trainer.models.fused.training import (
     LastCheckpointHook,
     add_summaries,
     build_parts,
+    loops_of_tf1,
     prepare_batches,
 )
 from trainer.models.fused.updates import KINDS, Gradient, OptimizerStep, build_optimizers
@@ -261,7 +262,8 @@ def _run_steps(
 
     first = access.pull(take_ids(tf.constant(0, tf.int64)))
     start = (tf.constant(0, tf.int64), tf.constant(0.0), first)
-    _, loss, last = tf.while_loop(continues, run, start, parallel_iterations=1)
+    with loops_of_tf1():
+        _, loss, last = tf.while_loop(continues, run, start, parallel_iterations=1)
     return loss, last.step
 
 

@@ -300,7 +300,7 @@ def _run_steps(batches: Batches, run_step: Callable[[Any, dict[str, Any]], Any])
             return index + 1, loss
 
     begin = tf.constant(0, tf.int64), tf.constant(0.0)
-    with _loops_of_tf1():
+    with loops_of_tf1():
         return _Ran(*tf.while_loop(continues, run, begin, parallel_iterations=1))
 
 
@@ -309,7 +309,7 @@ _CHANGED = threading.Lock()
 
 
 @contextlib.contextmanager
-def _loops_of_tf1() -> Iterator[None]:
+def loops_of_tf1() -> Iterator[None]:
     """Within the block, tf.while_loop builds loops of TensorFlow 1.
 
     What all steps read enters such a loop once. A loop of TensorFlow 2 hands each tensor and each
