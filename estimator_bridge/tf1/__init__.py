@@ -14,6 +14,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   kmeans.py          the seed of k-means
   numpy_version.py   the cost of converting values to NumPy
   old_checkpoints.py checkpoints with the names of an earlier version of this package
+  open_sessions.py   sessions that are open when the program ends
   session_config.py  options of sessions
   shapes.py          dimensions given as floats
   thread_states.py   the cost of calling Python from the threads of TensorFlow
@@ -79,6 +80,7 @@ def _build_view() -> types.ModuleType:
         moved,
         numpy_version,
         old_checkpoints,
+        open_sessions,
         removed,
         session_config,
         shapes,
@@ -93,6 +95,7 @@ def _build_view() -> types.ModuleType:
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
     session_config.install()
+    open_sessions.install()
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()

@@ -302,3 +302,20 @@ def test_a_program_without_tensorflow_does_not_import_it(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys\nprint('loaded', 'tensorflow' in sys.modules)\n")
     assert "loaded False" in run(tmp_path, program, fresh=True)
+
+
+def test_a_session_that_is_open_while_python_is_called_does_not_keep_the_process(tmp_path):
+    program = tmp_path / "open_session.py"
+    program.write_text(
+        "import time\n"
+        "import tensorflow as tf\n"
+        "def look_up(number):\n"
+        "    time.sleep(0.2)\n"
+        "    return number\n"
+        "dataset = tf.data.Dataset.range(1000).map(\n"
+        "    lambda number: tf.py_func(look_up, [number], tf.int64), num_parallel_calls=2)\n"
+        "element = tf.data.make_one_shot_iterator(dataset.batch(2)).get_next()\n"
+        "session = tf.Session()\n"
+        "print(session.run(element))\n"
+    )
+    assert "[0 1]" in run(tmp_path, program, fresh=True, timeout=60)
