@@ -2,6 +2,8 @@
 
 import threading
 
+import numpy as np
+import pytest
 import tensorflow as tf
 
 from estimator_bridge.private_tf import script_ops
@@ -44,3 +46,24 @@ def test_threads_of_python_are_left_as_they_are(monkeypatch):
     thread.join()
     script_ops._py_funcs(token, None, [])
     assert not kept
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float32([[1, 2], [3, 4]]).T,
+        np.float32([1, 2, 3, 4])[::2],
+        np.ma.masked_array([1, 2], [True, False]),
+        np.array(["a", "bc"]),
+        np.array([b"a", b"bc"], object),
+        *(np.int16(3), np.bool_(True), np.complex64(1j), np.str_("a"), 3, 2.5, "ä", b"a\0", [1, 2]),
+    ],
+    ids=repr,
+)
+def test_values_are_converted_as_by_tensorflow(value):
+    registry = script_ops.FuncRegistry
+    ours, theirs = registry._convert(value), registry._convert.__wrapped__(value)
+    assert (type(ours), ours.dtype, ours.flags.c_contiguous) == (
+        *(np.ndarray, theirs.dtype, theirs.flags.c_contiguous),
+    )
+    assert ours.tolist() == theirs.tolist()
