@@ -82,6 +82,11 @@ def main():
     if unknown:
         print(f"--only: no such program: {unknown[0]}; of {', '.join(PROGRAMS)}", file=sys.stderr)
         return 2
+    if not options.output.is_file():
+        print(
+            f"--output: no such file: {options.output}; the tables replace its own", file=sys.stderr
+        )
+        return 2
     if options.native is None:
         python = parity_1x.find_python()
         if python is None:
