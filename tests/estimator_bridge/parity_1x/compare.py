@@ -155,6 +155,16 @@ def values_apart(native, ours, part):
             yield name, away, f"{name}: {shown[1]} for {shown[0]}"
 
 
+def describe(ours, native):
+    """Returns a text of what only one of two parts of a record has, or of both if that is all."""
+    if isinstance(ours, list):
+        more = [one for one in ours if one not in native]
+        lacking = [one for one in native if one not in ours]
+        if more or lacking:
+            return f"{more} for {lacking}"
+    return f"{ours} for {native}"
+
+
 def compare(native, ours):
     """Returns aspect -> text of how a case differs from its stored record.
 
@@ -171,7 +181,7 @@ def compare(native, ours):
         text = f"{other} ({ours.get('message', '')[:160]}) for {one}"
         return {} if one == other else {"error": text}
     found = {
-        part: f"{ours[part]} for {native[part]}" for part in STRUCTURE if native[part] != ours[part]
+        part: describe(ours[part], native[part]) for part in STRUCTURE if native[part] != ours[part]
     }
     for part in VALUES:
         apart = list(values_apart(native, ours, part))
