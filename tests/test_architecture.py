@@ -71,8 +71,8 @@ TRAINER = {
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
     "release": "vertex export config storage console errors",
-    "prediction": "engines export inputs features config schema storage environment console errors "
-    "job_layout",
+    "prediction": "engines export inputs features config schema storage environment console "
+    "signals errors job_layout",
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage console errors job_layout",
     "metrics": "inputs config schema errors",

@@ -4,7 +4,9 @@ import csv
 import functools
 import json
 import math
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -398,6 +400,23 @@ class TestProcesses:
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
             "_SUCCESS", "_predictions.json", "good-0.csv", "good-1.csv",
         ]  # fmt: skip
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_a_signal_leaves_only_whole_files(
+        self, finished, twice, tmp_path, monkeypatch, capsys, number, count
+    ):
+        def interrupt(*ignored):
+            os.kill(os.getpid(), number)
+
+        monkeypatch.setattr(writers._CsvWriter, "write", interrupt)
+        command = [f"--export={finished.export}", f"--data={twice}", f"--processes={count}"]
+        assert _run(*command, f"--output={tmp_path / 'all.csv'}") == 128 + number
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line == (
+            f"stopped by {number.name}; complete files stay, and the same command writes the others"
+        )
+        assert list(tmp_path.glob("*all*")) == []
 
     def test_an_error_leaves_only_whole_files(self, finished, folder, tmp_path, capsys):
         command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
