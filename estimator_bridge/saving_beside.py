@@ -1,5 +1,6 @@
 """A Saver that writes a copy of the variables while training goes on."""
 
+import contextlib
 import errno
 import threading
 from collections.abc import Callable, Sequence
@@ -53,8 +54,13 @@ def wait_for_checkpoints() -> None:
     Raises:
       Exception: what has prevented a checkpoint from being written, as Saver.save would raise it.
     """
-    while _writings:
-        _writings.pop().wait()
+    for writing in tuple(_writings):
+        try:
+            writing.wait()
+        finally:
+            # Only now, so that another thread that asks meanwhile waits as well.
+            with contextlib.suppress(ValueError):
+                _writings.remove(writing)
 
 
 class SaverBeside(saver.Saver):

@@ -87,6 +87,32 @@ def test_steps_go_on_while_a_checkpoint_is_written(model, tmp_path, monkeypatch)
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-2")
 
 
+def test_every_thread_waits_until_a_checkpoint_is_written(model, tmp_path, monkeypatch):
+    write, goes_on = saving_beside._Writer.write, threading.Event()
+
+    def write_late(*args):
+        assert goes_on.wait(60)
+        write(*args)
+
+    monkeypatch.setattr(saving_beside._Writer, "write", write_late)
+    model.beside.save(model.session, str(tmp_path / "model.ckpt"), global_step=0)
+    found = []
+
+    def read():
+        wait_for_checkpoints()
+        found.append(tf.train.latest_checkpoint(str(tmp_path)))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    readers[1].join(0.2)
+    assert found == []
+    goes_on.set()
+    for reader in readers:
+        reader.join(60)
+    assert found == [str(tmp_path / "model.ckpt-0")] * 2
+
+
 def test_an_error_is_raised_by_the_next_save_or_wait(model, tmp_path):
     def refuse():
         raise ValueError("another process has taken over")
