@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from trainer.drawing import load_matplotlib
 from trainer.gating.report import Outcome, describe_subject, summarise
 from trainer.metrics import curves
 from trainer.metrics.slices import Predictions
@@ -94,9 +93,6 @@ def _list_slices(outcome: Outcome) -> html.Markup:
 
 def _draw(models: Sequence[Predictions]) -> list[html.Markup]:
     """Draws ROC, precision-recall, calibration and the distribution of the scores."""
-    load_matplotlib()
-    from matplotlib.figure import Figure
-
     parts = []
     for title, curve, axes_names in (
         ("ROC", _find_roc, ("false positive rate", "true positive rate")),
@@ -104,16 +100,10 @@ def _draw(models: Sequence[Predictions]) -> list[html.Markup]:
         ("Calibration", _find_calibration, ("mean score", "share of positives")),
         ("Scores", _find_distribution, ("score", "share of rows")),
     ):
-        drawn = Figure(figsize=(4.5, 3.6), layout="constrained")
-        axes = drawn.subplots()
+        drawn, axes = figures.open_axes(*axes_names)
         for name, color, style, model in zip(NAMES, html.SERIES, ("-", "--"), models):
             axes.plot(*curve(model), color=color, linestyle=style, label=name)
-        axes.set_xlabel(axes_names[0], color=html.INK)
-        axes.set_ylabel(axes_names[1], color=html.INK)
-        axes.tick_params(colors=html.INK)
-        for spine in axes.spines.values():
-            spine.set_color(html.INK)
-        axes.legend(frameon=False, labelcolor=html.INK)
+        figures.add_legend(axes)
         parts.append(html.figure(drawn, title, title))
     return parts
 

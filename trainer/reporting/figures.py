@@ -10,6 +10,9 @@ from trainer.metrics.curves import Curves, Reliability
 from trainer.reporting.html import INK, SERIES
 
 INCHES = (4.0, 3.1)
+MARGINS = {"left": 0.21, "right": 0.94, "bottom": 0.16, "top": 0.93}
+# Outside of these powers of ten the y axis has a factor above it; other numbers fit in the margin.
+PLAIN_POWERS = (-2, 4)
 # More points would make no visible difference.
 POINTS = 500
 LABEL_CHARACTERS = 28
@@ -25,15 +28,33 @@ def plain(label: str) -> str:
     return short.replace("$", r"\$")
 
 
-def _open(x: str, y: str, height: float = INCHES[1]) -> tuple[Any, Any]:
+def open_axes(x: str, y: str) -> tuple[Any, Any]:
+    """Returns an empty figure with fixed margins, and its axes.
+
+    Args:
+        x: label of the x axis.
+        y: label of the y axis.
+    """
+    # A layout engine would take as long as the drawing.
+    figure = _open(INCHES)
+    axes = figure.subplots(gridspec_kw=MARGINS)
+    axes.ticklabel_format(axis="y", scilimits=PLAIN_POWERS)
+    _label(axes, x, y)
+    return figure, axes
+
+
+def _open(inches: tuple[float, float], **options: Any) -> Any:
     # Imported here: it takes half a second, and only figures need it.
     load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(INCHES[0], height), layout="constrained")
+    figure = Figure(figsize=inches, **options)
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    return figure
+
+
+def _label(axes: Any, x: str, y: str) -> None:
     axes.set_xlabel(plain(x), color=INK)
     axes.set_ylabel(plain(y), color=INK)
     axes.tick_params(colors=INK)
@@ -42,10 +63,14 @@ def _open(x: str, y: str, height: float = INCHES[1]) -> tuple[Any, Any]:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.grid(color=SERIES[2], alpha=0.25)
-    return figure, axes
 
 
-def _add_legend(axes: Any) -> None:
+def add_legend(axes: Any) -> None:
+    """Adds a legend if something is drawn.
+
+    Args:
+        axes: result of open_axes.
+    """
     if axes.lines:
         axes.legend(labelcolor=INK, framealpha=0, fontsize="small")
 
@@ -87,13 +112,13 @@ def draw_steps(curves: dict[str, list[tuple[int, float]]], metric: str) -> Any:
         curves: name → (step, value); at most as many as SERIES.
         metric: what the values are.
     """
-    figure, axes = _open("step", metric)
+    figure, axes = open_axes("step", metric)
     for color, (name, points) in zip(SERIES, curves.items()):
         if points:
             shown = [points[index] for index in thin(len(points))]
             marker = "o" if len(shown) <= 50 else ""
             axes.plot(*zip(*shown), color=color, label=plain(name), marker=marker, markersize=3)
-    _add_legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -104,11 +129,11 @@ def draw_roc(curves: Curves, auc: float) -> Any:
         curves: all points.
         auc: the area below the curve.
     """
-    figure, axes = _open("negatives called positive", "positives found")
+    figure, axes = open_axes("negatives called positive", "positives found")
     label = f"model, AUC {auc:.4f}"
     axes.plot(*list_roc(curves), color=SERIES[0], label=label)
     axes.plot([0, 1], [0, 1], color=SERIES[2], linestyle=":", label="chance")
-    _add_legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -120,12 +145,12 @@ def draw_precision_recall(curves: Curves, area: float, positives: float) -> Any:
         area: the area below the curve.
         positives: share of positive rows.
     """
-    figure, axes = _open("recall", "precision")
+    figure, axes = open_axes("recall", "precision")
     label = f"model, area {area:.4f}"
     axes.plot(*list_precision_recall(curves), color=SERIES[0], label=label)
     axes.axhline(positives, color=SERIES[2], linestyle=":", label="chance")
     axes.set_ylim(0, 1.03)
-    _add_legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -135,10 +160,10 @@ def draw_calibration(reliability: Reliability) -> Any:
     Args:
         reliability: by bin of the score.
     """
-    figure, axes = _open("mean score", "share of positives")
+    figure, axes = open_axes("mean score", "share of positives")
     axes.plot(*reliability[:2], color=SERIES[0], marker="o", markersize=4, label="model")
     axes.plot([0, 1], [0, 1], color=SERIES[2], linestyle=":", label="calibrated")
-    _add_legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -151,10 +176,10 @@ def draw_residuals(labels: np.ndarray, scores: np.ndarray) -> list[Any]:
     """
     residuals = labels.astype(np.float64) - scores
     shown = thin(len(scores))
-    by_score, axes = _open("prediction", "label - prediction")
+    by_score, axes = open_axes("prediction", "label - prediction")
     axes.plot(scores[shown], residuals[shown], ".", color=SERIES[0], alpha=0.5)
     axes.axhline(0, color=SERIES[2])
-    histogram, axes = _open("label - prediction", "rows")
+    histogram, axes = open_axes("label - prediction", "rows")
     axes.hist(residuals, bins=40, color=SERIES[0])
     return [by_score, histogram]
 
@@ -170,7 +195,10 @@ def draw_bars(
         widths: half the widths of their intervals; 0: no interval.
         x: what the values are.
     """
-    figure, axes = _open(x, "", 0.9 + 0.24 * len(names))
+    # The names are words of the data, so the margin depends on them.
+    figure = _open((INCHES[0], 0.9 + 0.24 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    _label(axes, x, "")
     axes.barh(range(len(names)), values, xerr=widths, color=SERIES[0], ecolor=INK)
     axes.set_yticks(range(len(names)), [plain(name) for name in names], color=INK)
     axes.invert_yaxis()
