@@ -65,7 +65,7 @@ TRAINER = {
     "environment console errors job_layout",
     "watching": "gating release prediction reporting export metrics data_validation inputs config "
     "schema storage console errors",
-    "gating": "engines passes release drawing prediction reporting export metrics inputs config "
+    "gating": "engines passes release prediction reporting export metrics inputs config "
     "schema storage console errors",
     "sandboxing": "prediction export features config schema storage console errors",
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
