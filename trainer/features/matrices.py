@@ -1,7 +1,7 @@
 """Columns and matrices of them, in a graph."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 from estimator_bridge import tf
 
@@ -27,3 +27,23 @@ def stack_columns(columns: Sequence[Any]) -> Any:
                 return matrix
             return tf.gather(matrix, places, axis=1)
     return tf.stack(columns, axis=1)
+
+
+def map_parts(compute: Callable[[Any], Any], matrix: Any) -> Any:
+    """Applies a function to the matrices of which one was concatenated, and joins the results.
+
+    The inputs of an export are joined, but a request feeds one. If ids are computed before that,
+    no text is copied, and the ids of the other inputs are constants of the session.
+
+    Args:
+        compute: from a matrix [rows, columns] to another, of which a row depends on the same row.
+        matrix: its rows may be concatenated.
+
+    Returns:
+        The result of compute for the matrix.
+    """
+    if not tf.executing_eagerly() and matrix.op.type == "ConcatV2":
+        *parts, axis = matrix.op.inputs
+        if tf.get_static_value(axis) == 0:
+            return tf.concat([compute(part) for part in parts], axis=0)
+    return compute(matrix)

@@ -192,6 +192,8 @@ def fill_missing(
 
 def _find_missing(values: Any, known: Sequence[Any]) -> Any:
     """Returns a mask, bool [batch, columns], of NaN and of the known values."""
-    each = tf.constant(known, values.dtype, [len(known)])
-    missing = tf.reduce_any(tf.equal(values[:, :, None], each), axis=2)
-    return tf.logical_or(missing, tf.math.is_nan(values)) if values.dtype.is_floating else missing
+    masks = [tf.math.is_nan(values)] if values.dtype.is_floating else []
+    if known or not masks:
+        each = tf.constant(known, values.dtype, [len(known)])
+        masks.append(tf.reduce_any(tf.equal(values[:, :, None], each), axis=2))
+    return masks[0] if len(masks) == 1 else tf.logical_or(*masks)

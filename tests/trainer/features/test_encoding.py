@@ -131,6 +131,26 @@ def test_encoding_in_a_graph():
     np.testing.assert_allclose(found["numbers"], wanted["numbers"], rtol=3e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("sizes", [(40, 7, 1000, 40, 1), (2**31 - 1, 2**31 - 19, 2**31 - 61)])
+def test_texts_are_hashed_once_for_several_numbers_of_buckets(sizes):
+    words = np.array([*WORDS, *(f"word {number}" for number in range(500))])
+    columns = {
+        f"c{place}": {"type": "string", "hash_buckets": size} for place, size in enumerate(sizes)
+    }
+    encoding = build_encoding(_schema(columns), Statistics(4, {}))
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        features = {name: tf.constant(np.roll(words, len(name))) for name in columns}
+        ids = encoding.encode(features)["ids"]
+        kinds = [op.type for op in graph.get_operations()]
+        hashes = [tf.strings.to_hash_bucket_fast(features[f"c{n}"], s) for n, s in enumerate(sizes)]
+        found, wanted = session.run([ids, tf.stack(hashes, axis=1)])
+    # The product of three large primes does not fit into 64 bits.
+    assert kinds.count("StringToHashBucketFast") == (1 if len(sizes) == 5 else 2)
+    missing = (np.roll(words, 2) == "")[:, None]
+    assert missing.any()
+    np.testing.assert_array_equal(found, np.where(missing, NO_VALUE, wanted))
+
+
 def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
     encoding = build_encoding(_schema(COLUMNS, CROSSES), Statistics(4, {"plain": SEEN}))
     assert [field.name for field in encoding.fields] == [

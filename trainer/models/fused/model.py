@@ -188,6 +188,7 @@ def _build_spec(
     step = Stored(tf.compat.v1.train.get_or_create_global_step(), "global_step")
     encoded, held = find_held(encoded, model.preparation.encoding, step.variable.read_value())
     rows = prepare_rows(model.layout, encoded)
+    rows[IDS] = tf.linalg.matrix_transpose(encoded[IDS])
     variables, stored = restore_variables(model.layout, model.options.hidden_units, model.units)
     done = run_forward(model.layout, rows, variables, model.activation)
     spec = head.create_estimator_spec(

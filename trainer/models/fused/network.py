@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import tf
+from trainer.features.encoding import IDS
 from trainer.models.fused.layout import Layout, Table
 from trainer.models.fused.rows import rows_found
 from trainer.models.fused.variables import Variables
@@ -42,7 +43,8 @@ def run_forward(
 
     Args:
         layout: of the model.
-        rows: one batch of the result of prepare_rows, without a dimension of steps.
+        rows: one batch of the result of prepare_rows, without a dimension of steps; with blocks,
+            also IDS, int32 [fields, batch].
         variables: tensors or variables; a large table may be the tuple of its blocks.
         activation: of the hidden layers.
         dropouts: one function per hidden layer; empty outside training.
@@ -92,11 +94,10 @@ def multiply_in_bfloat16(left: Any, right: Any, **transposed: bool) -> Any:
 
 def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
     """Looks up the values of a batch in a table, float32 [fields, batch, dimension]."""
-    found = rows_found(table, rows)
     if not isinstance(variable, tuple):
-        return tf.gather(variable, found)
+        return tf.gather(variable, rows_found(table, rows))
     # The fields have one operation each only where their blocks are read.
-    ids = found - tf.constant(table.offsets)[:, None]
+    ids = tf.gather(rows[IDS], table.fields, axis=0)
     each = tf.unstack(tf.maximum(ids, 0), len(variable))
     vectors = tf.stack([tf.gather(block, some) for block, some in zip(variable, each)])
     return vectors * tf.cast(ids >= 0, tf.float32)[:, :, None] if table.may_lack else vectors

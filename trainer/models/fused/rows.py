@@ -153,7 +153,7 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
             first = tf.constant(table.offsets)[:, None]
             rows[TOUCHED + table.name] = tf.maximum(rows[table.name], first)
     if layout.wide_numbers:
-        rows["wide_numbers"] = tf.gather(numbers, layout.wide_numbers, axis=-1)
+        rows["wide_numbers"] = _take_numbers(numbers, layout.wide_numbers)
     if deep and deep.hot:
         width = sum(deep.hot_sizes)
         starts = [sum(deep.hot_sizes[:number]) for number in range(len(deep.hot))]
@@ -161,9 +161,14 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
         places = picked + tf.constant(starts)[:, None] + tf.range(tf.shape(ids)[-1]) * width
         rows["hot"] = without_value(places, picked)
     if deep and deep.numbers:
-        every = deep.numbers == tuple(range(numbers.shape[-1] or 0))
-        rows["numbers"] = numbers if every else tf.gather(numbers, deep.numbers, axis=-1)
+        rows["numbers"] = _take_numbers(numbers, deep.numbers)
     return rows
+
+
+def _take_numbers(numbers: Any, columns: tuple[int, ...]) -> Any:
+    """Returns columns of numbers, float32 [..., batch, columns]."""
+    every = columns == tuple(range(numbers.shape[-1] or 0))
+    return numbers if every else tf.gather(numbers, columns, axis=-1)
 
 
 def without_value(found: Any, ids: Any) -> Any:
