@@ -1,11 +1,13 @@
 """The command line: runs a command and prints the bridge's own errors as one line."""
 
+import contextlib
 import difflib
 import importlib
 import sys
 from typing import Optional
 
 from .errors import BridgeError
+from .signals import SignalReceived, end_command, handle_signals
 
 __all__ = ["main"]
 
@@ -52,7 +54,8 @@ def main(argv: Optional[list[str]] = None) -> int:
       argv: the command and its arguments; None: those of this process.
 
     Returns:
-      The exit status of the command; 2 for wrong arguments or a BridgeError.
+      The exit status of the command; 2 for wrong arguments or a BridgeError; 128 + number after
+      SIGINT or SIGTERM, except with `run`, whose signals are the program's.
     """
     argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else None
@@ -69,10 +72,13 @@ def main(argv: Optional[list[str]] = None) -> int:
             )
         print(f"estimator_bridge: {problem}; --help lists the commands", file=sys.stderr)
         return 2
-    module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
     try:
-        status: int = module.main(argv[1:])
-        return status
+        with contextlib.nullcontext() if command == "run" else handle_signals():
+            module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
+            status: int = module.main(argv[1:])
+            return status
+    except SignalReceived as received:
+        return end_command(received, "no unfinished file is left; the same command begins again")
     except BridgeError as error:
         print(f"estimator_bridge: {error}", file=sys.stderr)
         return 2

@@ -71,8 +71,8 @@ TRAINER = {
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
     "release": "vertex export config storage console errors",
-    "prediction": "engines export inputs features config schema storage environment console "
-    "signals errors job_layout",
+    "prediction": "engines export inputs features config schema storage environment console errors "
+    "job_layout",
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage console errors job_layout",
     "metrics": "inputs config schema errors",
@@ -102,12 +102,12 @@ TRAINER = {
 # The same of `estimator_bridge`; "" is its __init__.
 BRIDGE_ROOMS = {
     "__main__": "cli",
-    "cli": "errors",
+    "cli": "signals errors",
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
     "audit": "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs terminal",
-    "convert.command": "convert.write convert.read convert.plan errors logs terminal",
+    "convert.command": "convert.write convert.read convert.plan errors logs signals terminal",
     "convert.verify": (
         "convert.write convert.read convert.plan process scaled_regression html_page errors logs "
         "terminal"
@@ -148,6 +148,7 @@ BRIDGE_ROOMS = {
     "private_tf": "",
     "versions": "",
     "errors": "terminal",
+    "signals": "",
     "html_page": "terminal",
     "terminal": "",
     "file_limits": "errors",

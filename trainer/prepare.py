@@ -6,4 +6,4 @@ from trainer.config.commands import run
 from trainer.training.prepare_command import main
 
 if __name__ == "__main__":
-    sys.exit(run(main, sys.argv[1:]))
+    sys.exit(run(main, sys.argv[1:], "what is encoded stays; the same command goes on"))

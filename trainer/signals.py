@@ -3,9 +3,10 @@
 import os
 import signal
 import threading
+from contextlib import ExitStack
 from typing import Any, Optional
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+from estimator_bridge.signals import SignalReceived, handle_signals
 
 
 def end_at_sigterm() -> None:
@@ -22,23 +23,19 @@ def end_at_sigterm() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
-class Interrupted(BaseException):
-    """A signal ends the process.
-
-    This is a BaseException, so that `except Exception` does not catch it.
+class Interrupted(SignalReceived):
+    """A signal ends training.
 
     Args:
         number: number of the signal.
         step: global step of the checkpoint that was saved because of it; None: none was saved.
 
     Attributes:
-        signal: the signal.
         step: the global step.
     """
 
     def __init__(self, number: int, step: Optional[int] = None):
-        super().__init__(number, step)
-        self.signal = signal.Signals(number)
+        super().__init__(number)
         self.step = step
 
     @property
@@ -66,18 +63,14 @@ class SignalWatch:
         self.pending: Optional[int] = None
         self.in_session = False
         self.saves = True
-        self._before: dict[int, Any] = {}
+        self._handled = ExitStack()
 
     def __enter__(self) -> "SignalWatch":
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
-            # The image's entry point blocks it; under an init, this is not process 1.
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        self._handled.enter_context(handle_signals(self._note))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._handled.close()
 
     def request_stop(self) -> None:
         """Sends SIGTERM to this process, unless a signal is pending; callable from any thread."""

@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
             "from the last checkpoint",
             file=sys.stderr,
         )
-        return 128 + interruption.signal.value
+        return interruption.status
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Optional
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
+from ..signals import SignalReceived
 from ..terminal import escape
 from .plan.columns import Raw
 from .plan.model import Plan
@@ -165,7 +166,13 @@ def _start_again(argv: list[str]) -> int:
     Eager execution is off for a whole process, for example for shared embeddings.
     """
     command = [sys.executable, "-m", "estimator_bridge", "convert", "--read_apart", *argv]
-    return subprocess.run(command, check=False).returncode
+    # Ctrl-C does not reach a new session, so each signal comes once, from here.
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait()
+    except SignalReceived as received:
+        process.send_signal(received.signal)
+        return process.wait()
 
 
 def _step_of(checkpoint: Checkpoint) -> str:

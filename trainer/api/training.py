@@ -75,7 +75,7 @@ def train(
         text = f"stopped{end.saved}; the same call resumes from the last checkpoint"
         if end.signal == signal.SIGINT:
             raise KeyboardInterrupt(text) from end
-        raise SystemExit(128 + end.signal.value) from end
+        raise SystemExit(end.status) from end
     return read_run(resolved.require_job_dir(), folder, "".join(summaries))
 
 

@@ -8,6 +8,7 @@ from typing import Callable, Optional
 
 from absl import flags
 
+from estimator_bridge.signals import SignalReceived, end_command, handle_signals
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error
@@ -137,18 +138,27 @@ def write_result(text: str, output: Optional[str], following: str) -> None:
     print(f"{output}: {following}")
 
 
-def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
-    """Runs a command and prints a UserError as one line.
+def run(
+    main: Callable[[list[str]], int],
+    argv: list[str],
+    remains: str = "no unfinished file is left; the same command begins again",
+) -> int:
+    """Runs a command and prints a UserError, SIGINT or SIGTERM as one line.
 
     Args:
         main: function from the arguments to the exit status.
         argv: the arguments after the program's name.
+        remains: after a signal, what is left and what to do next.
 
     Returns:
-        The exit status: that of `main`; after a UserError, its `status`: 2 or 75.
+        The exit status: that of `main`; after a UserError, its `status`: 2 or 75; after a signal,
+        128 + number.
     """
     try:
-        return main(argv)
+        with handle_signals():
+            return main(argv)
+    except SignalReceived as received:
+        return end_command(received, remains)
     except UserError as error:
         show_error(str(error))
         return error.status

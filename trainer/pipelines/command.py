@@ -36,7 +36,8 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    return commands.run(_main, argv)
+    remains = "what was done or submitted stays; the same command goes on"
+    return commands.run(_main, argv, remains)
 
 
 def _main(argv: list[str]) -> int:

@@ -12,7 +12,6 @@ if you open predictions of data from others with one, add --escape_formulas.
 
 import json
 import re
-import sys
 import time
 from typing import Any, Optional
 
@@ -29,7 +28,6 @@ from trainer.prediction.cores import ROWS_OF_PROCESS
 from trainer.prediction.description import check_copied, describe_export, load_data_config
 from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import FORMATS, is_file_name
-from trainer.signals import Interrupted, SignalWatch
 
 
 def main(argv: list[str]) -> int:
@@ -38,15 +36,8 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    try:
-        return commands.run(_main, argv)
-    except Interrupted as end:
-        print(
-            f"stopped by {end.signal.name}; complete files stay, and the same command writes the "
-            "others",
-            file=sys.stderr,
-        )
-        return 128 + end.signal.value
+    remains = "complete files stay, and the same command writes the others"
+    return commands.run(_main, argv, remains)
 
 
 def _main(argv: list[str]) -> int:
@@ -137,8 +128,7 @@ def _predict_files(
     console = Console(display_path=copies.display_path)
     started = time.monotonic()
     if engine.name == LOCAL:
-        with SignalWatch():
-            written = batch.predict_files(Predictor(export), request, console, copies)
+        written = batch.predict_files(Predictor(export), request, console, copies)
     else:
         from trainer.prediction.engine_work import predict_on_engine
 

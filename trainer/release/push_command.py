@@ -41,7 +41,8 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    return commands.run(_main, argv)
+    remains = "no version is half there, and --list shows what is; the same command begins again"
+    return commands.run(_main, argv, remains)
 
 
 def _main(argv: list[str]) -> int:

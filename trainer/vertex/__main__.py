@@ -38,7 +38,8 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the command and its arguments.
     """
-    return commands.run(_main, argv)
+    remains = "what was submitted before goes on; look at it before you repeat the command"
+    return commands.run(_main, argv, remains)
 
 
 def _main(argv: list[str]) -> int:

@@ -68,7 +68,9 @@ def _ask(options: argparse.Namespace, exports: str) -> tuple[Any, ...]:
         request = {"options": vars(options), "exports": exports}
         (Path(folder) / "request.json").write_text(json.dumps(request), encoding="utf-8")
         # What the user's module prints appears as if it were imported here.
-        done = subprocess.run([sys.executable, "-m", __name__, folder], check=False)
+        # Ctrl-C does not reach a new session: this process ends that one, which prints nothing.
+        command = [sys.executable, "-m", __name__, folder]
+        done = subprocess.run(command, check=False, start_new_session=True)
         reply = Path(folder) / "reply"
         if done.returncode or not reply.exists():
             raise BridgeError(

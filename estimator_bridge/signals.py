@@ -1,0 +1,67 @@
+"""Ends a command in one line at SIGTERM and SIGINT."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable
+
+__all__ = ["SIGNALS", "SignalReceived", "end_command", "handle_signals"]
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class SignalReceived(BaseException):
+    """A signal ends the process.
+
+    This is a BaseException, so that `except Exception` does not catch it.
+
+    Args:
+      number: number of the signal.
+
+    Attributes:
+      signal: the signal.
+      status: exit status of a process that it ends.
+    """
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.signal = signal.Signals(number)
+        self.status = 128 + number
+
+
+def _raise(number: int, frame: Any) -> None:
+    raise SignalReceived(number)
+
+
+@contextmanager
+def handle_signals(handler: Callable[[int, Any], None] = _raise) -> Iterator[None]:
+    """Handles SIGTERM and SIGINT while a `with` statement runs.
+
+    Only the main thread of a process receives signals; in other threads nothing changes.
+
+    Args:
+      handler: as for signal.signal; the default raises SignalReceived.
+    """
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, handler) for number in SIGNALS}
+        # The image's entry point blocks it; under an init, this is not process 1.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def end_command(received: SignalReceived, remains: str) -> int:
+    """Prints that a signal has ended a command; returns the exit status.
+
+    Args:
+      received: the signal.
+      remains: what is left, and what to do next.
+    """
+    print(f"stopped by {received.signal.name}; {remains}", file=sys.stderr)
+    return received.status
