@@ -20,6 +20,9 @@ _EMPTY = np.zeros((0, 4), np.float32)
 # As many values as a stream of all batches is planned for.
 MAX_ELEMENTS = 1 << 40
 
+# Longer blocks get no plan, so that those kept stay small, and float32 counts values exactly.
+_LONGEST_PLANNED = 1 << 16
+
 
 def _plan_block_size(epsilon: float, max_elements: int) -> int:
     """Returns how many values the summary of one level has, for an error of at most epsilon."""
@@ -80,7 +83,7 @@ def _weigh_before(summary: np.ndarray, place: np.ndarray) -> np.ndarray:
     added[1:, _MIN_RANK] = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
     added[:-1, _MAX_RANK] = summary[:, _MAX_RANK] - summary[:, _WEIGHT]
     added[-1, _MAX_RANK] = summary[-1, _MAX_RANK]
-    return added[place]
+    return added.take(place, axis=0)
 
 
 def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray:
@@ -95,7 +98,7 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
     kept, passes = _keep_evenly(size, size_hint)
     gaps = before[kept[1:]] - after[kept[:-1]]
     if (gaps.astype(np.float64)[passes] <= allowed).all():
-        return summary[kept]
+        return summary.take(kept, axis=0)
     passable = _find_gaps(before, after, allowed) - np.arange(1, size + 1)
     return summary[_keep(size, size_hint, passable.tolist())[0]]
 
@@ -130,6 +133,29 @@ def _keep(size: int, size_hint: int, passable: Sequence[int]) -> tuple[list[int]
         kept.append(read)
         passes.append(passed > 0)
     return kept, passes
+
+
+@functools.lru_cache
+def _plan_block(
+    size: int, weight: float, size_hint: int, epsilon: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns which of different values of equal weight _compress keeps, and their summary.
+
+    Weights and ranks do not depend on the values, so all blocks of a size share them.
+
+    Args:
+      size: how many values there are.
+      weight: the weight of each.
+      size_hint: how many are wanted.
+      epsilon: the error that is allowed.
+
+    Returns:
+      int [n], and float32 [n, 4], of which the values are to be set.
+    """
+    numbers = np.arange(size, dtype=np.float32)
+    summary = _summarize_values(numbers, np.full(size, weight, np.float32))
+    kept = _compress(summary, size_hint, epsilon)
+    return kept[:, _VALUE].astype(np.intp), kept
 
 
 def _find_gaps(before: np.ndarray, after: np.ndarray, allowed: float) -> np.ndarray:
@@ -182,10 +208,31 @@ class Levels:
         Args:
           summary: float32 [n, 4].
         """
-        if not len(summary):
-            return
+        if len(summary):
+            self._carry(self._compress(summary))
+
+    def add_values(self, values: np.ndarray, weights: np.ndarray) -> None:
+        """Adds the summary of values.
+
+        Args:
+          values: float32 [n], 1 to buffer_size of them.
+          weights: float32 [n], above 0; equal ones may be a broadcast number.
+        """
+        if weights.strides == (0,) and len(values) <= _LONGEST_PLANNED:
+            ordered = np.sort(values)
+            # False for NaN, too.
+            if (ordered[1:] > ordered[:-1]).all():
+                kept, plan = _plan_block(
+                    len(values), float(weights[0]), self._block_size, self._epsilon
+                )
+                summary = plan.copy()
+                summary[:, _VALUE] = ordered.take(kept)
+                self._carry(summary)
+                return
+        self.add(_summarize_values(values, weights))
+
+    def _carry(self, summary: np.ndarray) -> None:
         level = 0
-        summary = self._compress(summary)
         while level < len(self.levels):
             kept = self.levels[level]
             summary = _merge(summary, kept)
@@ -228,7 +275,7 @@ def summarize(values: np.ndarray, weights: np.ndarray, epsilon: float) -> np.nda
     size = levels.buffer_size
     for start in range(0, len(values), size):
         part = slice(start, start + size)
-        levels.add(_summarize_values(values[part], weights[part]))
+        levels.add_values(values[part], weights[part])
     return levels.merge()
 
 
