@@ -96,6 +96,7 @@ NAMES: dict[str, Private] = {
     "moving_averages": _tensorflow("training.moving_averages"),
     "nccl_ops": _tensorflow("ops.nccl_ops"),
     "ops": _tensorflow("framework.ops"),
+    "ref_variable": _tensorflow("ops.ref_variable"),
     "resources": _tensorflow("ops.resources"),
     "resource_variable_ops": _tensorflow("ops.resource_variable_ops"),
     "rnn": _tensorflow("ops.rnn"),

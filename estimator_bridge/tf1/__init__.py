@@ -15,6 +15,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   numpy_version.py   the cost of converting values to NumPy
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
+  remembered_fetches.py  the cost of giving a session the same fetches again
   session_config.py  options of sessions
   shapes.py          dimensions given as floats
   thread_states.py   the cost of calling Python from the threads of TensorFlow
@@ -81,6 +82,7 @@ def _build_view() -> types.ModuleType:
         numpy_version,
         old_checkpoints,
         open_sessions,
+        remembered_fetches,
         removed,
         session_config,
         shapes,
@@ -96,6 +98,7 @@ def _build_view() -> types.ModuleType:
     shapes.install()
     session_config.install()
     open_sessions.install()
+    remembered_fetches.install()
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()
