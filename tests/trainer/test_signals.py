@@ -43,11 +43,11 @@ def test_a_command_ends_with_one_line(tmp_path, of_bridge, number):
     os.mkfifo(pipe)
     words = ["-m", "trainer.schema", "check", f"--schema={pipe}", f"--data={data}"]
     command = [sys.executable, *(["-c", AUDIT, str(pipe)] if of_bridge else words)]
-    with forked.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        # Returns once the command has opened the file, from which it then reads.
-        with pipe.open("w"):
-            process.send_signal(number)
-            _, errors = process.communicate(timeout=60)
+    process = forked.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Is open once the command has opened the file, from which it then reads.
+    with process, pipe.open("w"):
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
     assert errors == (
         f"stopped by {number.name}; no unfinished file is left; the same command begins again\n"
     )
