@@ -25,6 +25,7 @@ def test_sigterm_ends_a_process_that_still_imports(pid, code):
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(pid)], check=False, timeout=60)
     assert done.returncode == code
 
+
 # The audit reads only regular files, so one of its functions takes the file of the test.
 AUDIT = """
 import sys
