@@ -44,8 +44,10 @@ class _Client:
         link.begin_receiving(self.number)
 
 
-class Serving:
-    """Receives and answers messages, each as it comes; no process waits for another one.
+class Clients:
+    """The connections of a parameter server to all processes that train.
+
+    Each message is answered as it comes; no process waits for another one.
 
     A process that stops in the middle of a message holds up nobody.
 

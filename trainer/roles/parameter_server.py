@@ -4,16 +4,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Optional
 
 from trainer import config as config_lib
+from trainer.cluster.clients import Clients, Service
 from trainer.cluster.heartbeat import ENDED, FINISHED, RUNNING, HeartbeatFile
-from trainer.cluster.serving import Service, Serving
 from trainer.cluster.watchdog import CHIEF, GRACE_SECS, POLL_SECS, build_end
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import JobEnded
 from trainer.roles.process import start_server
-from trainer.training.serving import build_service, may_serve
+from trainer.training.parameter_servers import build_service, may_serve
 
 
 def run_parameter_server(
@@ -54,54 +54,61 @@ def _await_engine(heartbeat: HeartbeatFile) -> str:
         time.sleep(POLL_SECS)
 
 
-class _ServingThread(threading.Thread):
-    """Answers messages until the end.
+class _AnsweringThread(threading.Thread):
+    """Answers messages until its end is asked for.
 
     Args:
-        serving: the connections.
+        clients: the connections.
         service: answers their messages.
-
-    Attributes:
-        error: what has ended it early; None if nothing has.
     """
 
-    def __init__(self, serving: Serving, service: Service):
+    def __init__(self, clients: Clients, service: Service):
         super().__init__(name="serving", daemon=True)
-        self._serving, self._service = serving, service
-        self.error: Any = None
+        self._clients, self._service = clients, service
+        self._error: Optional[BaseException] = None
 
     def run(self) -> None:
         """Answers messages."""
         try:
-            self._serving.run(self._service)
+            self._clients.run(self._service)
         except BaseException as error:
-            self.error = error
+            self._error = error
+
+    def raise_error(self) -> None:
+        """Raises the error that has ended the thread early, if one has."""
+        if self._error is not None:
+            raise self._error
+
+    def end(self) -> None:
+        """Ends the thread; waits for that, but not for ever."""
+        self._clients.end()
+        self.join(GRACE_SECS)
 
 
 @contextmanager
 def _serve(
     service: Service, cluster: Cluster, heartbeat: HeartbeatFile
-) -> Iterator[_ServingThread]:
+) -> Iterator[_AnsweringThread]:
     """Answers messages in a thread within the block."""
-    serving = Serving(cluster, heartbeat.incarnation)
-    thread = _ServingThread(serving, service)
+    thread = _AnsweringThread(Clients(cluster, heartbeat.incarnation), service)
     thread.start()
     try:
         yield thread
     finally:
-        serving.end()
-        thread.join(GRACE_SECS)
+        thread.end()
 
 
-def _await_end(cluster: Cluster, heartbeat: HeartbeatFile, thread: Any = None) -> None:
+def _await_end(
+    cluster: Cluster, heartbeat: HeartbeatFile, thread: Optional[_AnsweringThread] = None
+) -> None:
     """Waits until the chief has ended, and then shortly for the workers."""
     while heartbeat.read(CHIEF).get("state") not in ENDED:
-        if thread is not None and thread.error is not None:
-            raise thread.error
-        if thread is not None and heartbeat.read(CHIEF).get("engine", "fused") != "fused":
-            raise JobEnded(
-                "the chief has been started again with another engine; this process ends"
-            )
+        if thread is not None:
+            thread.raise_error()
+            if heartbeat.read(CHIEF).get("engine", "fused") != "fused":
+                raise JobEnded(
+                    "the chief has been started again with another engine; this process ends"
+                )
         time.sleep(POLL_SECS)
     deadline = time.monotonic() + GRACE_SECS
     workers = [name for name in cluster.names if name.startswith("worker-")]

@@ -22,9 +22,9 @@ from trainer.signals import SignalWatch
 from trainer.training.hooks import MoveHook
 from trainer.training.job import Job
 from trainer.training.monitor import Monitor
+from trainer.training.parameter_servers import find_served_step
 from trainer.training.plan import JobPlan, build_plan
 from trainer.training.run import translate_errors
-from trainer.training.serving import find_served_step
 from trainer.training.stopping import EarlyStop
 
 # TensorFlow's messages start with a place in the graph; the reason of the error follows.

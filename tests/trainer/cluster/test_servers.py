@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from trainer.cluster.clients import Clients
 from trainer.cluster.messages import pack, unpack
 from trainer.cluster.processes import SHARING, find_addresses
 from trainer.cluster.servers import Servers
-from trainer.cluster.serving import Serving
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 
@@ -45,7 +45,7 @@ class Running:
             "worker": tuple(addresses[1 : 1 + num_workers]),
             "ps": tuple(addresses[1 + num_workers :]),
         }
-        self.serving, self.threads = [], []
+        self.answering, self.threads = [], []
         for index in range(num_servers):
             self.start(index)
         roles = [("chief", 0), *(("worker", index) for index in range(num_workers))]
@@ -55,10 +55,10 @@ class Running:
             client.connect()
 
     def start(self, index):
-        serving = Serving(Cluster(self.spec, "ps", index), f"secret of ps-{index}")
-        thread = threading.Thread(target=serving.run, args=[Service()], daemon=True)
+        clients = Clients(Cluster(self.spec, "ps", index), f"secret of ps-{index}")
+        thread = threading.Thread(target=clients.run, args=[Service()], daemon=True)
         thread.start()
-        self.serving.append(serving)
+        self.answering.append(clients)
         self.threads.append(thread)
 
     def close(self):
@@ -67,7 +67,7 @@ class Running:
         self.end_servers()
 
     def end_servers(self):
-        for one in self.serving:
+        for one in self.answering:
             one.end()
         for thread in self.threads:
             thread.join(10)
@@ -169,4 +169,4 @@ def test_a_port_in_use_is_reported(run):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(UserError, match=message):
         for name in SHARING:
             patch.delenv(name)
-        Serving(Cluster(running.spec, "ps", 0), "secret")
+        Clients(Cluster(running.spec, "ps", 0), "secret")

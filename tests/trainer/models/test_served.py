@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from estimator_bridge import tf
+from trainer.cluster.clients import Clients
 from trainer.cluster.processes import SHARING, find_addresses
 from trainer.cluster.run_config import build_run_config
 from trainer.cluster.servers import Servers
-from trainer.cluster.serving import Serving
 from trainer.environment.cluster_spec import Cluster
 from trainer.inputs.dataset import make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
@@ -83,12 +83,12 @@ def _serve(num_servers, num_workers=0):
         "ps": tuple(addresses[1 + num_workers :]),
     }
     config = tf.compat.v1.ConfigProto(use_per_session_threads=True, inter_op_parallelism_threads=1)
-    serving = [Serving(Cluster(spec, "ps", index), f"ps-{index}") for index in range(num_servers)]
+    clients = [Clients(Cluster(spec, "ps", index), f"ps-{index}") for index in range(num_servers)]
     threads = [
         threading.Thread(
             target=one.run, args=[ParameterService(index, num_servers, config)], daemon=True
         )
-        for index, one in enumerate(serving)
+        for index, one in enumerate(clients)
     ]
     for thread in threads:
         thread.start()
@@ -102,7 +102,7 @@ def _serve(num_servers, num_workers=0):
     finally:
         for one in [*clients]:
             one.close()
-        for one in serving:
+        for one in clients:
             one.end()
         for thread in threads:
             thread.join(20)
