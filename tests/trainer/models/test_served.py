@@ -83,12 +83,12 @@ def _serve(num_servers, num_workers=0):
         "ps": tuple(addresses[1 + num_workers :]),
     }
     config = tf.compat.v1.ConfigProto(use_per_session_threads=True, inter_op_parallelism_threads=1)
-    clients = [Clients(Cluster(spec, "ps", index), f"ps-{index}") for index in range(num_servers)]
+    answering = [Clients(Cluster(spec, "ps", index), f"ps-{index}") for index in range(num_servers)]
     threads = [
         threading.Thread(
             target=one.run, args=[ParameterService(index, num_servers, config)], daemon=True
         )
-        for index, one in enumerate(clients)
+        for index, one in enumerate(answering)
     ]
     for thread in threads:
         thread.start()
@@ -102,7 +102,7 @@ def _serve(num_servers, num_workers=0):
     finally:
         for one in [*clients]:
             one.close()
-        for one in clients:
+        for one in answering:
             one.end()
         for thread in threads:
             thread.join(20)
