@@ -8,7 +8,7 @@ from trainer.models.fused.exchanging import MERGED, join_rows
 from trainer.models.fused.layout import Deep, Layout, Table
 from trainer.models.fused.network import Pass
 from trainer.models.fused.rows import DISTINCT, PLACES, rows_touched
-from trainer.models.fused.updates import Gradient, OptimizerStep
+from trainer.models.fused.updates import DEEP_PART, LINEAR_PART, Gradient, OptimizerStep
 from trainer.models.fused.variables import Stored, Variables
 
 
@@ -50,21 +50,23 @@ def list_gradients(
     if deep is not None:
         product = next(grads)
         first = done.multiply(done.net, product, transpose_a=True)
-        gradients.append(Gradient(optimizers["deep"], stored.kernels[0], first))
+        gradients.append(Gradient(optimizers[DEEP_PART], stored.kernels[0], first))
         gradients += [
-            Gradient(optimizers["deep"], one, next(grads))
+            Gradient(optimizers[DEEP_PART], one, next(grads))
             for one in [*stored.kernels[1:], *stored.biases]
         ]
     for grad in [next(grads) for _ in wide]:
         for table, one in zip(layout.wide, stored.wide):
             # The gradient of a sum is also the gradient of each of its terms.
             spread = tf.tile(grad[None], [rows[table.name].shape[0], 1, 1])
-            gradients.append(_sum_gradient(table, one, spread, rows, optimizers["linear"]))
-    gradients += [Gradient(optimizers["linear"], stored.wide_numbers, next(grads)) for _ in numbers]
+            gradients.append(_sum_gradient(table, one, spread, rows, optimizers[LINEAR_PART]))
+    gradients += [
+        Gradient(optimizers[LINEAR_PART], stored.wide_numbers, next(grads)) for _ in numbers
+    ]
     if deep is not None and deep.tables:
         looked_up = _spread_to_tables(deep, values.kernels[0], product, done.multiply)
         for table, one, grad in zip(deep.tables, stored.embeddings, looked_up):
-            gradients.append(_sum_gradient(table, one, grad, rows, optimizers["deep"]))
+            gradients.append(_sum_gradient(table, one, grad, rows, optimizers[DEEP_PART]))
     return gradients
 
 

@@ -15,7 +15,7 @@ from trainer.features.growing import (
 )
 from trainer.models.fused.layout import Layout
 from trainer.models.fused.rows import RESET
-from trainer.models.fused.updates import OptimizerStep
+from trainer.models.fused.updates import DEEP_PART, LINEAR_PART, OptimizerStep
 from trainer.models.fused.variables import Stored, Variables, create_plain
 
 # Kind of a variable → the value of rows that were never used.
@@ -83,10 +83,10 @@ def reset_rows(
         optimizers: part → optimizer, whose slots are reset too.
         seed: two int64 scalars: one of the run, and the step.
     """
-    tables = [(table, one, "linear") for table, one in zip(layout.wide, stored.wide)]
+    tables = [(table, one, LINEAR_PART) for table, one in zip(layout.wide, stored.wide)]
     if layout.deep is not None:
         deep = zip(layout.deep.tables, stored.embeddings)
-        tables += [(table, one, "deep") for table, one in deep]
+        tables += [(table, one, DEEP_PART) for table, one in deep]
     operations = []
     for number, (table, one, part) in enumerate(tables):
         if RESET + table.name not in rows:
@@ -94,7 +94,7 @@ def reset_rows(
         found = rows[RESET + table.name]
         shape = tf.stack([tf.size(found), table.dimension])
         values = tf.zeros(shape)
-        if part == "deep":
+        if part == DEEP_PART:
             drawn = tf.random.stateless_truncated_normal(
                 shape, [seed[0] + number, seed[1]], stddev=table.dimension**-0.5
             )

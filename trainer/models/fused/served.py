@@ -26,7 +26,13 @@ from trainer.models.fused.training import (
     loops_of_tf1,
     prepare_batches,
 )
-from trainer.models.fused.updates import KINDS, Gradient, OptimizerStep, build_optimizers
+from trainer.models.fused.updates import (
+    KINDS,
+    Gradient,
+    OptimizerStep,
+    build_optimizers,
+    divide_by_part,
+)
 from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 
 # A collection of the graph: the global step of the servers, whose reading also sets that of this
@@ -184,13 +190,8 @@ def build_served_training(
         stored, seeds = create_variables(
             layout, model.options.hidden_units, model.units, model.options.dropout > 0
         )
-        optimizers = build_optimizers(
-            model.train,
-            model.max_steps,
-            step.read_value(),
-            deep=None if layout.deep is None else stored.of_deep,
-            linear=stored.of_linear if layout.wide else None,
-        )
+        divided = divide_by_part(layout, stored)
+        optimizers = build_optimizers(model.train, model.max_steps, step.read_value(), divided)
     sharing = share(layout, stored, model.preparation.distinct, model.train, model.max_steps)
     home.variables = SharedVariables(model.servers, sharing)
     access = _Access(home, sharing, layout)

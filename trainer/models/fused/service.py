@@ -14,10 +14,8 @@ from trainer.errors import UserError
 from trainer.models.fused.sharing import (
     CHECK,
     COUNTED,
-    DEEP,
     GET,
     GREET,
-    LINEAR,
     PULL,
     PUSH,
     READY,
@@ -69,11 +67,7 @@ class _Model:
                 for part in sharing.optimizers
             }
             optimizers = build_optimizers(
-                sharing.train,
-                sharing.max_steps,
-                self._step.read_value(),
-                deep=parts.get(DEEP),
-                linear=parts.get(LINEAR),
+                sharing.train, sharing.max_steps, self._step.read_value(), parts
             )
             self.variables = self._build_transfers(optimizers)
             self._check = self._build_check(optimizers)

@@ -13,13 +13,12 @@ import numpy as np
 
 from trainer import config as config_lib
 from trainer.models.fused.layout import Layout, Table
-from trainer.models.fused.updates import KINDS
+from trainer.models.fused.updates import DEEP_PART, KINDS, LINEAR_PART
 from trainer.models.fused.variables import Stored, Variables
 
 # How the gradient of a variable is sent: as a whole; as a whole with the number of times that each
 # row is touched; or as the rows that are touched.
 WHOLE, COUNTED, ROWS = "whole", "counted", "rows"
-DEEP, LINEAR = "deep", "linear"
 # Kinds of messages. GREET tells a server what it serves; SET and GET transfer the value of a
 # variable; CHECK lists those that are not finite; READY ends the setting of all; PULL reads, PUSH
 # updates and reads; STEP reads the step.
@@ -60,7 +59,7 @@ class Shared(NamedTuple):
     Attributes:
         name: in the graph.
         shape: of the whole.
-        part: DEEP or LINEAR.
+        part: DEEP_PART or LINEAR_PART.
         form: WHOLE, COUNTED or ROWS.
     """
 
@@ -172,9 +171,9 @@ def share(
         max_steps: global step at which training ends.
     """
     as_rows = {table.name for table in distinct}
-    optimizers: dict[str, str] = {LINEAR: train.linear_optimizer} if layout.wide else {}
+    optimizers: dict[str, str] = {LINEAR_PART: train.linear_optimizer} if layout.wide else {}
     if layout.deep is not None:
-        optimizers[DEEP] = train.optimizer
+        optimizers[DEEP_PART] = train.optimizer
 
     def describe(one: Stored, part: str, is_table: bool) -> Shared:
         form = WHOLE
@@ -188,10 +187,10 @@ def share(
     plain = [*stored.kernels, *stored.biases]
     numbers = [] if stored.wide_numbers is None else [stored.wide_numbers]
     variables = [
-        *(describe(one, LINEAR, True) for one in stored.wide),
-        *(describe(one, LINEAR, False) for one in numbers),
-        *(describe(one, DEEP, True) for one in stored.embeddings),
-        *(describe(one, DEEP, False) for one in plain),
+        *(describe(one, LINEAR_PART, True) for one in stored.wide),
+        *(describe(one, LINEAR_PART, False) for one in numbers),
+        *(describe(one, DEEP_PART, True) for one in stored.embeddings),
+        *(describe(one, DEEP_PART, False) for one in plain),
     ]
     return Sharing(tuple(variables), optimizers, train, max_steps)
 

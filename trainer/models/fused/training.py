@@ -17,7 +17,7 @@ from trainer.models.fused.layout import Layout
 from trainer.models.fused.network import Pass, make_dropout, multiply_in_bfloat16, run_forward
 from trainer.models.fused.rows import LABEL, WEIGHT, Preparation, take_batch
 from trainer.models.fused.sharing import Servers
-from trainer.models.fused.updates import build_optimizers
+from trainer.models.fused.updates import build_optimizers, divide_by_part
 from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 from trainer.models.heads import build_head
 from trainer.schema import Label, Schema
@@ -147,13 +147,8 @@ def build_training(
     parts = build_parts(model, seeds)
     variables = stored.map(lambda one: one.variable)
     first = step.read_value()
-    optimizers = build_optimizers(
-        model.train,
-        model.max_steps,
-        first,
-        deep=None if layout.deep is None else stored.of_deep,
-        linear=stored.of_linear if layout.wide else None,
-    )
+    divided = divide_by_part(layout, stored)
+    optimizers = build_optimizers(model.train, model.max_steps, first, divided)
     changing = create_tables(model.preparation.encoding)
 
     def run_step(index: Any, rows: dict[str, Any]) -> Any:

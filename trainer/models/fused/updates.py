@@ -9,9 +9,12 @@ from typing import Any, NamedTuple, Optional, Union
 
 from estimator_bridge import tf
 from trainer import config as config_lib
-from trainer.models.fused.variables import Stored, create_number
+from trainer.models.fused.layout import Layout
+from trainer.models.fused.variables import Stored, Variables, create_number
 from trainer.models.optimizers import INITIAL_ACCUMULATOR, MOMENTUM, build_rate
 
+# The parts of a model; each has its own optimizer.
+DEEP_PART, LINEAR_PART = "deep", "linear"
 # Default epsilon of Keras' optimizers, which they add to a denominator.
 EPSILON = 1e-7
 
@@ -302,15 +305,24 @@ def name_scopes(deep: Optional[str], linear: str) -> tuple[str, str]:
     return f"training/{first}", f"training/{second}{'_1' if first == second else ''}"
 
 
+def divide_by_part(layout: Layout, stored: Variables) -> dict[str, list[Stored]]:
+    """Returns the variables of each part that a model has: DEEP_PART and LINEAR_PART → variables.
+
+    Args:
+        layout: of the model.
+        stored: its trained variables, each a Stored.
+    """
+    parts = {} if layout.deep is None else {DEEP_PART: stored.of_deep}
+    return {**parts, LINEAR_PART: stored.of_linear} if layout.wide else parts
+
+
 def build_optimizers(
     train: config_lib.TrainConfig,
     max_steps: int,
     first: Any,
-    *,
-    deep: Optional[Sequence[Stored]],
-    linear: Optional[Sequence[Stored]],
+    parts: Mapping[str, Sequence[Stored]],
 ) -> dict[str, Optimizer]:
-    """Returns the optimizers of a model: "deep" and "linear" → optimizer.
+    """Returns the optimizers of a model: part → optimizer.
 
     The first optimizer counts steps by the global step, and the second by a counter of its own.
 
@@ -318,29 +330,28 @@ def build_optimizers(
         train: optimizers, learning rates and schedule.
         max_steps: length of the run, for learning-rate schedules.
         first: int64 scalar, the global step before the run.
-        deep: variables of the deep part; None for a model without it.
-        linear: variables of the linear part; None for a model without it.
+        parts: DEEP_PART and LINEAR_PART → variables, of the parts that the model has.
     """
     deep_scope, linear_scope = name_scopes(
-        None if deep is None else train.optimizer, train.linear_optimizer
+        train.optimizer if DEEP_PART in parts else None, train.linear_optimizer
     )
     optimizers = {}
-    if deep is not None:
-        optimizers["deep"] = Optimizer(
+    if DEEP_PART in parts:
+        optimizers[DEEP_PART] = Optimizer(
             train.optimizer,
-            deep,
+            parts[DEEP_PART],
             train=train,
             rate=build_rate(train, max_steps, linear=False),
             step=first,
             scope=deep_scope,
         )
-    if linear is not None:
-        optimizers["linear"] = Optimizer(
+    if LINEAR_PART in parts:
+        optimizers[LINEAR_PART] = Optimizer(
             train.linear_optimizer,
-            linear,
+            parts[LINEAR_PART],
             train=train,
             rate=build_rate(train, max_steps, linear=True),
-            step=first if deep is None else None,
+            step=None if DEEP_PART in parts else first,
             scope=linear_scope,
         )
     return optimizers
