@@ -94,18 +94,14 @@ def number(dataset: Any) -> Optional[tuple[Any, int]]:
       None if the elements are not batches of rows of arrays, or if their number is not known.
       Arrays of batches are such arrays, too.
     """
-    operation = tf.data.experimental.to_variant(dataset).op
-    after = []
-    while operation.type in _ORDERING:
-        after.append(operation)
-        operation = operation.inputs[0].op
+    operation, after = _follow_ordering(tf.data.experimental.to_variant(dataset).op)
     with tf.name_scope(_SCOPE):
         found = _number_rows(operation) or _number_arrays(operation)
         if found is None:
             return None
         variant, count = found
         shape = tf.TensorShape([None])
-        for one in after[::-1]:
+        for one in after:
             shapes = [*one.get_attr("output_shapes"), shape.as_proto()]
             types = [*one.get_attr("output_types"), tf.int64]
             variant = _copy(one, [variant, *one.inputs[1:]], _describe(types, shapes))
@@ -190,15 +186,20 @@ def _find_chain(batch: Any) -> Optional[_Chain]:
     """Returns the operations from arrays to a batch; None if they are to stay."""
     if batch.type not in _BATCHES:
         return None
-    ordering = []
-    operation = batch.inputs[0].op
-    while operation.type in _ORDERING:
-        ordering.append(operation)
-        operation = operation.inputs[0].op
-    if not _is_plain(operation):
+    slices, ordering = _follow_ordering(batch.inputs[0].op)
+    if not _is_plain(slices):
         return None
-    chain = _Chain(operation, ordering[::-1], batch)
+    chain = _Chain(slices, ordering, batch)
     return chain if _pays(chain) and _is_alone(chain) else None
+
+
+def _follow_ordering(operation: Any) -> tuple[Any, list[Any]]:
+    """Returns the operation before those that choose and order; and these, the first one first."""
+    ordering: list[Any] = []
+    while operation.type in _ORDERING:
+        ordering.insert(0, operation)
+        operation = operation.inputs[0].op
+    return operation, ordering
 
 
 def _is_plain(slices: Any) -> bool:
