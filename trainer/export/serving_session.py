@@ -38,6 +38,41 @@ class Signature(NamedTuple):
     ranks: dict[str, Optional[int]]
 
 
+class _Run(NamedTuple):
+    """A prepared run of a session, which does not examine feeds and fetches by name again.
+
+    Attributes:
+        call: from arrays to the values of the fetched tensors.
+        dtypes: of the arrays, for NumPy.
+        shapes: of the fed tensors; a dimension is None where any is possible.
+        fetched: names of the tensors.
+    """
+
+    call: Any
+    dtypes: list[Any]
+    shapes: list[Optional[list[Optional[int]]]]
+    fetched: list[str]
+
+    def run(self, values: Sequence[Any]) -> Optional[dict[str, np.ndarray]]:
+        """Returns name → value of each fetched tensor; None if a shape does not fit.
+
+        Args:
+            values: of the fed tensors.
+        """
+        arrays = [np.asarray(value, dtype) for value, dtype in zip(values, self.dtypes)]
+        if not all(map(_fits, arrays, self.shapes)):
+            return None
+        return dict(zip(self.fetched, self.call(*arrays)))
+
+
+def _fits(array: np.ndarray, shape: Optional[list[Optional[int]]]) -> bool:
+    if shape is None:
+        return True
+    return array.ndim == len(shape) and all(
+        size in (None, length) for size, length in zip(shape, array.shape)
+    )
+
+
 class ServingSession:
     """An export that is loaded once and can be run often; a context manager that closes it.
 
@@ -67,6 +102,8 @@ class ServingSession:
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             config.device_count["GPU"] = 0
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
+        # Names of the fed and of the fetched tensors → the run.
+        self._runs: dict[tuple[tuple[str, ...], tuple[str, ...]], _Run] = {}
         with self._session.graph.as_default():
             try:
                 loaded = tf.compat.v1.saved_model.load(
@@ -162,11 +199,42 @@ class ServingSession:
         wanted = signature.fetches
         if outputs is not None:
             wanted = {each: wanted[each] for each in outputs}
+        known = self._run_prepared(feeds, [*wanted.values()])
+        if known is not None:
+            return {each: known[tensor] for each, tensor in wanted.items()}
         found: dict[str, np.ndarray] = self._session.run(wanted, feeds)
         return found
 
+    def _run_prepared(
+        self, feeds: Mapping[str, Any], fetches: Sequence[str]
+    ) -> Optional[dict[str, np.ndarray]]:
+        """Returns name → value of each tensor; None if Session.run must run, or name an error."""
+        tf, fetched = bridge.tf, list(dict.fromkeys(fetches))
+        if not feeds.keys().isdisjoint(fetched):
+            return None
+        key = (tuple(feeds), tuple(fetched))
+        try:
+            if key not in self._runs:
+                self._runs[key] = self._prepare(*key)
+            return self._runs[key].run([*feeds.values()])
+        except (tf.errors.OpError, KeyError, TypeError, ValueError):
+            return None
+
+    def _prepare(self, fed: Sequence[str], fetched: Sequence[str]) -> _Run:
+        from estimator_bridge.private_tf import config_pb2
+
+        options = config_pb2.CallableOptions(feed=fed, fetch=fetched)
+        tensors = [self._session.graph.get_tensor_by_name(name) for name in fed]
+        return _Run(
+            self._session._make_callable_from_options(options),
+            [tensor.dtype.as_numpy_dtype for tensor in tensors],
+            [None if each.shape.rank is None else each.shape.as_list() for each in tensors],
+            list(fetched),
+        )
+
     def close(self) -> None:
         """Frees the memory. Afterwards the session cannot be run."""
+        self._runs.clear()
         self._session.close()
 
     def __enter__(self) -> "ServingSession":
