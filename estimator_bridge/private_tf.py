@@ -95,6 +95,7 @@ NAMES: dict[str, Private] = {
     "lookup_ops": _tensorflow("ops.lookup_ops"),
     "moving_averages": _tensorflow("training.moving_averages"),
     "nccl_ops": _tensorflow("ops.nccl_ops"),
+    "op_def_library": _tensorflow("framework.op_def_library"),
     "ops": _tensorflow("framework.ops"),
     "ref_variable": _tensorflow("ops.ref_variable"),
     "resources": _tensorflow("ops.resources"),
@@ -106,6 +107,7 @@ NAMES: dict[str, Private] = {
     "summary_ops_v2": _tensorflow("ops.summary_ops_v2"),
     "tensor_bundle_pb2": Private("tensorflow.core.protobuf.tensor_bundle_pb2"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),
+    "tensor_util": _tensorflow("framework.tensor_util"),
     "tpu_training_loop": _tensorflow("tpu.training_loop"),
     "weights_broadcast_ops": _tensorflow("ops.weights_broadcast_ops"),
     # Objects in checkpoints.

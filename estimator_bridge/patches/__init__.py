@@ -11,6 +11,7 @@ def prepare() -> None:
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
+        graph_construction,
         message_text,
         open_predictions,
         resuming,
@@ -19,6 +20,7 @@ def apply() -> None:
         weights_check,
     )
 
+    graph_construction.apply()
     message_text.apply()
     resuming.apply()
     signature_check.apply()
