@@ -10,7 +10,7 @@ from typing import Optional, Protocol
 
 import numpy as np
 
-from trainer.cluster.links import RETRY_SECS, Ended, Link, accept, listen
+from trainer.cluster.links import RETRY_SECS, Ended, Link, Lost, accept, listen
 from trainer.cluster.messages import ANSWER, REFUSAL, pack, pack_text, unpack
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
@@ -113,7 +113,7 @@ class Clients:
                 elif client.link.receive(socket.MSG_DONTWAIT):
                     self._selector.unregister(client.link)
                     self._waiting.append(client)
-            except (OSError, Ended):
+            except (Lost, Ended):
                 self._drop(client)
         while self._new:
             # The last connection of a process counts.
@@ -141,7 +141,7 @@ class Clients:
         client.link.begin_receiving(client.number)
         try:
             is_sent = client.link.send()
-        except OSError:
+        except Lost:
             self._drop(client)
             return
         events = selectors.EVENT_READ if is_sent else selectors.EVENT_WRITE

@@ -92,7 +92,11 @@ class Link:
         self._received: Optional[np.ndarray] = None
 
     def send(self) -> bool:
-        """Sends what the system accepts at once; returns whether that is the rest."""
+        """Sends what the system accepts at once; returns whether that is the rest.
+
+        Raises:
+            Lost: the connection fails.
+        """
         while any(self._unsent):
             try:
                 sent = self._connection.sendmsg(self._unsent, [], socket.MSG_DONTWAIT)
@@ -102,6 +106,8 @@ class Link:
                 # What the other process has sent before is still to be received.
                 self._unsent = []
                 return True
+            except OSError as error:
+                raise self._lost(error) from error
             for place, part in enumerate(self._unsent):
                 self._unsent[place] = part[sent:]
                 sent -= min(sent, len(part))
@@ -115,15 +121,17 @@ class Link:
 
         Raises:
             Ended: the other process has ended the exchange.
-            OSError: the connection is closed, or the other process sends something else.
+            Lost: the connection is closed or fails, or the other process sends something else.
         """
         while self._missing:
             try:
                 count = self._connection.recv_into(self._missing, 0, flags)
             except BlockingIOError:
                 return False
+            except OSError as error:
+                raise self._lost(error) from error
             if not count:
-                raise ConnectionError("the connection is closed")
+                raise self._lost("the connection is closed")
             self._missing = self._missing[count:]
             if not self._missing and self._received is None:
                 self._received = self._open()
@@ -137,7 +145,7 @@ class Link:
             raise Ended
         wanted = size if self._size is None else self._size
         if (kind, number, size) != (_ARRAY, self._number, wanted):
-            raise ConnectionError(
+            raise self._lost(
                 f"it sends {size:,} bytes in exchange {number:,}, not {wanted:,} in "
                 f"{self._number:,}; its model or its input differs"
             )
@@ -145,6 +153,9 @@ class Link:
         if len(self._buffers[0]) < size:
             self._buffers[0] = np.empty(size, np.uint8)
         return self._buffers[0][:size]
+
+    def _lost(self, cause: object) -> Lost:
+        return Lost(f"{self.name}: {cause}")
 
     def take(self, dtype: Any) -> np.ndarray:
         """Returns the received array.
@@ -182,15 +193,10 @@ def swap(links: Sequence[Link]) -> None:
         Lost: a connection is closed, or its other end sends something else.
         Ended: another process has ended the exchange.
     """
-    # With one link, it is the one that fails while both directions are open.
-    link = links[-1] if links else None
-    try:
-        if not all([link.send() for link in links]):
-            _send_and_receive(links)
-        for link in links:
-            link.receive()
-    except OSError as error:
-        raise Lost(f"{link.name if link else 'connections'}: {error}") from error
+    if not all([link.send() for link in links]):
+        _send_and_receive(links)
+    for link in links:
+        link.receive()
 
 
 def _send_and_receive(links: Sequence[Link]) -> None:

@@ -82,11 +82,13 @@ def test_an_exchange_that_ends_is_no_error(connect):
     assert worker.has_ended and worker.error is None
 
 
-def test_a_lost_process_is_named(connect):
-    chief, worker = connect(2)
+# The second array is larger than what the system holds for a connection.
+@pytest.mark.parametrize("size", [3, 3_000_000])
+def test_a_lost_process_is_named(connect, size):
+    chief, worker, _ = connect(3)
     worker.close()
     with pytest.raises(ConnectionError):
-        chief.add(np.zeros(3, np.float32))
+        chief.add(np.zeros(size, np.float32))
     assert chief.error.startswith("worker-0: ") and not chief.has_ended
 
 
