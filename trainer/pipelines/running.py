@@ -14,7 +14,7 @@ from trainer.pipelines.identity import compute_key, describe_changes, is_there, 
 
 # Stands for itself while the key is computed.
 _KEY = "{key}"
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Runner:
@@ -95,7 +95,12 @@ class Runner:
         """Runs a command; a signal to this process goes to it."""
         arguments = step.list_arguments()
         self._log(f"{step.name}: {quote_command('python', '-m', *arguments)}")
-        process = subprocess.Popen([sys.executable, "-m", *arguments], pass_fds=[lock.fileno()])
+        process = subprocess.Popen(
+            [sys.executable, "-m", *arguments],
+            pass_fds=[lock.fileno()],
+            # Ctrl-C then interrupts only this process: a second signal ends training at once.
+            start_new_session=True,
+        )
 
         def forward(number: int, frame: Any) -> None:
             self._received = number

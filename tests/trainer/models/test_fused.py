@@ -347,9 +347,13 @@ def test_receiver_with_sparse_features_uses_the_canned_model(bench):
 
 @pytest.mark.newest
 def test_summaries_equal_the_canned_model(bench):
+    label, model, train = CASES["adagrad-ftrl"]
     tags = []
-    for name in ("adagrad-ftrl-canned", "adagrad-ftrl-fused"):
-        found = set()
+    for engine, together in ((CANNED, 0), (FUSED, 5)):
+        name, found = f"adagrad-ftrl-{engine.name}", set()
+        if not (bench.folder / name).exists():
+            job = bench.prepare(label, model=model, train=train)
+            bench.train(job, engine, name, together=together)
         for path in (bench.folder / name).glob("events*"):
             for event in tf.compat.v1.train.summary_iterator(str(path)):
                 found.update(value.tag for value in event.summary.value)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,40 @@ def test_a_step_runs_again_when_an_input_changed(work, capfd):
     assert list_ran(work(CHECK, FORCED)[1]) == ["push"]
     assert {"1", "2"} <= set(os.listdir("served"))
     assert list_ran(work(CHECK, FORCED, flags=["--force=push"])[1]) == ["push"]
+
+
+# Counts what a step is sent in the half second after the first signal.
+COUNT_SIGNALS = """
+import os, signal, sys, time
+if "trainer.schema" in sys.orig_argv:
+    signals = []
+    signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
+    open("started", "w").close()
+    while not signals:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    with open("signals", "w") as stream:
+        stream.write(str(len(signals)))
+    os._exit(1)
+"""
+
+
+def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path):
+    Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
+    Path("sitecustomize.py").write_text(COUNT_SIGNALS)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "trainer.pipeline", "run", "p.yaml"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        start_new_session=True,
+    )
+    with run:
+        deadline = time.monotonic() + 60
+        while not Path("started").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        # As a terminal does.
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.wait(60) == 128 + signal.SIGINT
+    assert Path("signals").read_text() == "1"
 
 
 def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, capfd):
