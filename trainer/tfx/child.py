@@ -45,7 +45,13 @@ def call(function: str, given: Any) -> Any:
         )
         command = [sys.executable, "-m", "trainer.tfx.child", folder]
         try:
-            process = subprocess.Popen(command, env=environment, pass_fds=[reading])
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                pass_fds=[reading],
+                # Ctrl-C then interrupts only this process: a job saves nothing at a second signal.
+                start_new_session=True,
+            )
             try:
                 status = process.wait()
             except BaseException:
