@@ -12,7 +12,10 @@ from estimator_bridge.private_tf import op_def_library, tensor_util
 
 PATCHED = tensor_util.make_tensor_proto, op_def_library._SatisfiesTypeConstraint
 DTYPES = (None, tf.int32, tf.int64, tf.float32, tf.bool, np.float64, "half")
-OPTIONS = ({}, {"shape": [2, 2]}, {"verify_shape": True}, {"allow_broadcast": True})
+OPTIONS = (
+    *({}, {"shape": [2, 2]}, {"shape": ()}, {"shape": tf.TensorShape([2])}, {"shape": 2}),
+    *({"shape": [0, True]}, {"verify_shape": True}, {"shape": [2], "allow_broadcast": True}),
+)
 ORIGINALS = tuple(each.__wrapped__ for each in PATCHED)
 
 
