@@ -41,6 +41,19 @@ def model():
     made.session.close()
 
 
+@pytest.fixture
+def goes_on(monkeypatch):
+    """Checkpoints are written once this event is set."""
+    write, event = saving_beside._Writer.write, threading.Event()
+
+    def write_late(*args):
+        assert event.wait(60)
+        write(*args)
+
+    monkeypatch.setattr(saving_beside._Writer, "write", write_late)
+    return event
+
+
 def _read(folder, step):
     return tf.train.load_variable(str(folder / f"model.ckpt-{step}"), "w")
 
@@ -62,14 +75,7 @@ def test_the_files_are_those_of_the_plain_saver(model, tmp_path):
     assert set(others) <= {"checkpoint"}
 
 
-def test_steps_go_on_while_a_checkpoint_is_written(model, tmp_path, monkeypatch):
-    write, goes_on = saving_beside._Writer.write, threading.Event()
-
-    def write_late(*args):
-        assert goes_on.wait(60)
-        write(*args)
-
-    monkeypatch.setattr(saving_beside._Writer, "write", write_late)
+def test_steps_go_on_while_a_checkpoint_is_written(model, tmp_path, goes_on):
     model.beside.save(model.session, str(tmp_path / "model.ckpt"), global_step=0)
     for _ in range(3):
         model.session.run(model.step)
@@ -87,14 +93,7 @@ def test_steps_go_on_while_a_checkpoint_is_written(model, tmp_path, monkeypatch)
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-2")
 
 
-def test_every_thread_waits_until_a_checkpoint_is_written(model, tmp_path, monkeypatch):
-    write, goes_on = saving_beside._Writer.write, threading.Event()
-
-    def write_late(*args):
-        assert goes_on.wait(60)
-        write(*args)
-
-    monkeypatch.setattr(saving_beside._Writer, "write", write_late)
+def test_every_thread_waits_until_a_checkpoint_is_written(model, tmp_path, goes_on):
     model.beside.save(model.session, str(tmp_path / "model.ckpt"), global_step=0)
     found = []
 
