@@ -16,3 +16,20 @@ def load_matplotlib() -> Any:
     if os.path.dirname(os.path.abspath(matplotlib.matplotlib_fname())) == os.getcwd():
         matplotlib.rcdefaults()
     return matplotlib
+
+
+def open_figure(inches: tuple[float, float], **options: Any) -> Any:
+    """Returns an empty matplotlib.figure.Figure that can be saved without a display.
+
+    Args:
+        inches: width and height.
+        **options: of the Figure, such as its layout.
+    """
+    # Imported here: it takes half a second, and only figures need it.
+    load_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=inches, **options)
+    FigureCanvasAgg(figure)
+    return figure

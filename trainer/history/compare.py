@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer import storage
-from trainer.drawing import load_matplotlib
+from trainer.drawing import open_figure
 from trainer.errors import UserError, nearest
 from trainer.history.runs import Run, flatten
 from trainer.job_dir.metrics_log import MetricsLog
@@ -110,13 +110,7 @@ def draw_curves(folders: dict[str, Path], metric: str, path: Path) -> None:
     Raises:
         UserError: no job has the metric, or the file cannot be written.
     """
-    # Imported here: it takes half a second, and only plots need it.
-    load_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5), dpi=100, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = open_figure((9, 5), dpi=100, layout="constrained")
     axes = figure.subplots()
     known: set[str] = set()
     for name, folder in folders.items():

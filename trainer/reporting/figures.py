@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trainer.drawing import load_matplotlib
+from trainer.drawing import open_figure
 from trainer.metrics.curves import Curves, Reliability
 from trainer.reporting.html import INK, SERIES
 
@@ -36,22 +36,11 @@ def open_axes(x: str, y: str) -> tuple[Any, Any]:
         y: label of the y axis.
     """
     # A layout engine would take as long as the drawing.
-    figure = _open(INCHES)
+    figure = open_figure(INCHES)
     axes = figure.subplots(gridspec_kw=MARGINS)
     axes.ticklabel_format(axis="y", scilimits=PLAIN_POWERS)
     _label(axes, x, y)
     return figure, axes
-
-
-def _open(inches: tuple[float, float], **options: Any) -> Any:
-    # Imported here: it takes half a second, and only figures need it.
-    load_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=inches, **options)
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def _label(axes: Any, x: str, y: str) -> None:
@@ -196,7 +185,7 @@ def draw_bars(
         x: what the values are.
     """
     # The names are words of the data, so the margin depends on them.
-    figure = _open((INCHES[0], 0.9 + 0.24 * len(names)), layout="constrained")
+    figure = open_figure((INCHES[0], 0.9 + 0.24 * len(names)), layout="constrained")
     axes = figure.subplots()
     _label(axes, x, "")
     axes.barh(range(len(names)), values, xerr=widths, color=SERIES[0], ecolor=INK)

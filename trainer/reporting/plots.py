@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from estimator_bridge.terminal import escape
 from trainer import job_layout, storage
-from trainer.drawing import load_matplotlib
+from trainer.drawing import open_figure
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics.baselines import CALIBRATION_BINS
 from trainer.metrics.curves import measure_reliability, trace_curves
@@ -27,13 +27,7 @@ SHOWN_SLICES = 20
 
 
 def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
-    # Imported here: it takes half a second, and only plots need it.
-    load_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = open_figure((width, height), dpi=DPI, layout="constrained")
     return figure, list(np.atleast_1d(figure.subplots(1, panels)))
 
 
@@ -54,14 +48,8 @@ def draw_curves(job_dir: str, metric: str) -> None:
         job_dir: the job's folder.
         metric: of the evaluations.
     """
-    # Imported here: it takes half a second, and only plots need it.
-    load_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     metrics_log = {kind: MetricsLog(job_dir).read(kind) for kind in ("train", "eval")}
-    figure = Figure(figsize=CURVES_INCHES, dpi=DPI)
-    FigureCanvasAgg(figure)
+    figure = open_figure(CURVES_INCHES, dpi=DPI)
     # The margins are fixed, because a layout engine would take as long as the drawing.
     left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
     curves = (
