@@ -18,18 +18,18 @@ _MOST_NUMBERS = 8
 
 
 def apply() -> None:
-    """Has a type that is allowed cost nothing, and small constants be copied.
+    """Writes no error for a type that is allowed, and computes each small constant once.
 
-    Copies of constants are for TensorFlow's own graphs: tf.make_tensor_proto stays as it is.
+    The second holds for TensorFlow's own calls; tf.make_tensor_proto stays as it is.
     """
     if getattr(tensor_util.make_tensor_proto, "_bridged", False):
         return
-    check = _check_quickly(op_def_library._SatisfiesTypeConstraint)
     make = _copy_small_ones(tensor_util.make_tensor_proto)
-    for function in (check, make):
-        vars(function)["_bridged"] = True
-    op_def_library._SatisfiesTypeConstraint = check
+    vars(make)["_bridged"] = True
     tensor_util.make_tensor_proto = make
+    op_def_library._SatisfiesTypeConstraint = _check_quickly(
+        op_def_library._SatisfiesTypeConstraint
+    )
 
 
 def _check_quickly(original: Any) -> Any:

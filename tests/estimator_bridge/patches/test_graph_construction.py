@@ -12,30 +12,20 @@ from estimator_bridge.private_tf import op_def_library, tensor_util
 
 PATCHED = tensor_util.make_tensor_proto, op_def_library._SatisfiesTypeConstraint
 DTYPES = (None, tf.int32, tf.int64, tf.float32, tf.bool, np.float64, "half")
-OPTIONS = (
-    *({}, {"shape": [2, 2]}, {"shape": ()}, {"shape": tf.TensorShape([2])}, {"shape": 2}),
-    *({"shape": [0, True]}, {"verify_shape": True}, {"shape": [2], "allow_broadcast": True}),
-)
+OPTIONS = [
+    {}, {"shape": [2, 2]}, {"shape": ()}, {"shape": tf.TensorShape([2])}, {"shape": 2},
+    {"shape": [0, True]}, {"verify_shape": True}, {"shape": [2], "allow_broadcast": True},
+]  # fmt: skip
+VALUES = [
+    0, 1, True, False, -7, 2**40, 2**70, 0.0, -0.0, 0.1, math.inf, math.nan, 1e300,
+    [], (), [0], [True], [1, True], (3, -1), [0, 2**40], [1.5, 2], [[1, 2], [3, 4]], [1, "text"],
+    list(range(8)), list(range(9)), np.float32(2), np.int64(4), np.arange(3),
+    "text", b"bytes", None, object(),
+]  # fmt: skip
 ORIGINALS = tuple(each.__wrapped__ for each in PATCHED)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        *(0, 1, True, False, -7, 2**40, 0.0, -0.0, 0.1, math.inf, math.nan, 1e300),
-        *([], (), [0], [True], [1, True], (3, -1), [0, 2**40], [1.5, 2], [[1, 2], [3, 4]]),
-        *(
-            list(range(8)),
-            list(range(9)),
-            "text",
-            b"bytes",
-            np.float32(2),
-            np.arange(3),
-            np.int64(4),
-        ),
-        *(2**70, None, object(), [1, "text"]),
-    ],
-)
+@pytest.mark.parametrize("values", VALUES)
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 def test_constants_are_tensorflows_own(values):
     for dtype, options in itertools.product(DTYPES, OPTIONS):

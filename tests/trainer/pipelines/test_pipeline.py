@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -93,7 +92,7 @@ if "trainer.schema" in sys.orig_argv:
 """
 
 
-def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path):
+def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path, press_ctrl_c):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     Path("sitecustomize.py").write_text(COUNT_SIGNALS)
     run = subprocess.Popen(
@@ -102,11 +101,7 @@ def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path):
         start_new_session=True,
     )
     with run:
-        deadline = time.monotonic() + 60
-        while not Path("started").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        # As a terminal does.
-        os.killpg(run.pid, signal.SIGINT)
+        press_ctrl_c(run, Path("started"))
         assert run.wait(60) == 128 + signal.SIGINT
     assert Path("signals").read_text() == "1"
 

@@ -1,10 +1,8 @@
 """A function runs in a process of its own, which ends with one signal."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +27,7 @@ def note(folder):
 """
 
 
-def test_ctrl_c_in_a_terminal_reaches_the_process_once(tmp_path):
+def test_ctrl_c_in_a_terminal_reaches_the_process_once(tmp_path, press_ctrl_c):
     (tmp_path / "noting.py").write_text(NOTE_SIGNALS)
     code = f"from trainer.tfx import child; child.call('noting:note', {str(tmp_path)!r})"
     caller = subprocess.Popen(
@@ -39,11 +37,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_process_once(tmp_path):
         start_new_session=True,
     )
     with caller:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "started").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        # As a terminal does.
-        os.killpg(caller.pid, signal.SIGINT)
+        press_ctrl_c(caller, tmp_path / "started")
         _, errors = caller.communicate(timeout=60)
     assert b"KeyboardInterrupt" in errors
     assert (tmp_path / "signals").read_text() == "SIGTERM"
