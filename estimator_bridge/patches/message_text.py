@@ -1,11 +1,14 @@
-"""Writes arrays of a graph as text in a quarter of the time. Slow in all TensorFlow versions.
+"""Writes a graph as text in less time. Slow in all TensorFlow versions.
 
-An Estimator writes its graph as text before it trains (graph.pbtxt). The data of an input function,
-if they are arrays, are constants of the graph, and Python's protocol buffers escape each of their
-bytes by itself: 34 nanoseconds a byte, 0.8 s for 200,000 rows of 28 numbers.
+An Estimator writes its graph as text before it trains (graph.pbtxt), and Python's protocol buffers
+visit each field of each node: 0.3 ms a node. Most attributes of a graph are equal to those of other
+nodes, so each text is computed once. The data of an input function, if they are arrays, are
+constants of the graph, of which each byte is escaped by itself: 34 nanoseconds a byte, 0.8 s for
+200,000 rows of 28 numbers.
 """
 
 import functools
+import re
 from typing import Any
 
 __all__ = ["apply"]
@@ -13,10 +16,19 @@ __all__ = ["apply"]
 # With fewer bytes, NumPy is not faster.
 _FEWEST_BYTES = 1_000
 _CHUNK_BYTES = 1 << 20
+# An attribute with more bytes is a constant, which seldom has an equal.
+_MOST_ATTRIBUTE_BYTES = 1_000
+# A text that needs no escape; how others are escaped depends on the version of protocol buffers.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:^>@#\[\]=+ -]*")
 
 
 def apply() -> None:
-    """Has long strings of bytes escaped by NumPy."""
+    """Has long strings of bytes escaped by NumPy, and each equal attribute written once."""
+    _escape_by_numpy()
+    _write_graphs_by_node()
+
+
+def _escape_by_numpy() -> None:
     from google.protobuf import text_encoding
 
     original = text_encoding.CEscape
@@ -31,6 +43,85 @@ def apply() -> None:
 
     vars(escape)["_bridged"] = True
     text_encoding.CEscape = escape
+
+
+def _write_graphs_by_node() -> None:
+    from google.protobuf import text_format
+
+    original = text_format.MessageToString
+    if getattr(original, "_bridged", False):
+        return
+
+    @functools.wraps(original)
+    def write(message: Any, *given: Any, **options: Any) -> str:
+        # `float_format` is what TensorFlow 2.15 gives.
+        is_graph = getattr(message, "DESCRIPTOR", None) and (
+            message.DESCRIPTOR.full_name == "tensorflow.GraphDef"
+        )
+        if not is_graph or given or set(options) - {"float_format"}:
+            return str(original(message, *given, **options))
+        return _GraphWriter(original, options).write(message)
+
+    vars(write)["_bridged"] = True
+    text_format.MessageToString = write
+
+
+class _GraphWriter:
+    """Writes one graph.
+
+    Args:
+      original: MessageToString of protocol buffers.
+      options: its options.
+    """
+
+    def __init__(self, original: Any, options: dict[str, Any]) -> None:
+        self._original = original
+        self._options = options
+        self._attributes: dict[tuple[str, bytes], str] = {}
+
+    def write(self, graph: Any) -> str:
+        """Returns what MessageToString returns for a GraphDef."""
+        rest = type(graph)()
+        for field, value in graph.ListFields():
+            if field.name == "node":
+                continue
+            if field.message_type:
+                getattr(rest, field.name).CopyFrom(value)
+            else:
+                setattr(rest, field.name, value)
+        # The nodes are the field with the lowest number.
+        nodes = [self._write_node(node) for node in graph.node]
+        return "".join([*nodes, self._original(rest, **self._options)])
+
+    def _write_node(self, node: Any) -> str:
+        lines = ["node {\n"]
+        for field, value in node.ListFields():
+            if field.name == "attr":
+                lines += [self._write_attribute(node, key) for key in sorted(value)]
+                continue
+            texts = [value] if isinstance(value, str) else value
+            if not field.message_type and all(map(_PLAIN.fullmatch, texts)):
+                lines += [f'  {field.name}: "{text}"\n' for text in texts]
+            else:
+                holder = type(node)()
+                holder.MergeFrom(node)
+                for other, _ in node.ListFields():
+                    if other.name != field.name:
+                        holder.ClearField(other.name)
+                lines.append(self._original(holder, indent=2, **self._options))
+        return "".join([*lines, "}\n"])
+
+    def _write_attribute(self, node: Any, key: str) -> str:
+        value = node.attr[key]
+        equal = (key, value.SerializeToString(deterministic=True))
+        text = self._attributes.get(equal)
+        if text is None:
+            holder = type(node)()
+            holder.attr[key].CopyFrom(value)
+            text = self._original(holder, indent=2, **self._options)
+            if len(equal[1]) <= _MOST_ATTRIBUTE_BYTES:
+                self._attributes[equal] = text
+        return text
 
 
 def _escape(text: bytes, escapes: tuple[str, ...]) -> str:
