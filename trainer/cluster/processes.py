@@ -133,8 +133,9 @@ class Processes:
         )
 
     def _read(self, name: str, stream: IO[str], is_output: bool) -> None:
-        for line in stream:
-            self._on_line(name, line.rstrip("\n"), is_output)
+        with stream:
+            for line in stream:
+                self._on_line(name, line.rstrip("\n"), is_output)
 
     def take_ended(self) -> list[tuple[str, int]]:
         """Returns (name, return code) of the processes that have ended since the last call."""
