@@ -22,6 +22,18 @@ NOT_IN_PRESET = ("job_dir", "verbosity", "storage")
 WIDTH = 12
 
 
+def describe_length(search: Search) -> str:
+    """Returns a line that says how long a trial is.
+
+    Args:
+        search: what is searched.
+    """
+    return (
+        f"a trial trains {100 * search.share:g} % of the steps of the job (--share), "
+        f"with {search.evaluations} evaluations"
+    )
+
+
 def list_headings(search: Search, width: Optional[int] = None) -> list[str]:
     """Returns the first line of the table of trials; nothing if the table is too wide.
 

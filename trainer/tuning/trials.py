@@ -19,7 +19,7 @@ from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_layout import CHECKPOINT_FILE, CHECKPOINT_STATE
 from trainer.storage.files import append_lines
 from trainer.tuning import judging
-from trainer.tuning.report import describe_trial, list_headings
+from trainer.tuning.report import describe_length, describe_trial, list_headings
 from trainer.tuning.search import Search
 from trainer.tuning.study import FLAGS, REASON, SECS, STEPS, Study
 
@@ -153,6 +153,8 @@ class Trials:
         self._folder, self._search, self._study = folder, search, study
         self._budget, self._console, self._signals = budget, console, signals
         self._processes = Processes(on_line=self._write_line, inherited=(lock,), server=server)
+        # They are shown before the first trial that is not done.
+        self._headings = [describe_length(search), *list_headings(search, console.width)]
         self._running: dict[str, Running] = {}
         self._starts: dict[str, int] = {}
         self._pruned: set[str] = set()
@@ -173,8 +175,6 @@ class Trials:
         for trial in self._study.trials:
             if trial.state.name in ("PRUNED", "FAIL"):
                 self._clean(self._folder / TRIALS_FOLDER / str(trial.number))
-        for line in list_headings(self._search, self._console.width):
-            self._console.log(line)
         try:
             while not self._is_over():
                 while len(self._running) < self._budget.parallel and self._start_next():
@@ -209,6 +209,8 @@ class Trials:
         return True
 
     def _prepare(self, trial: Any) -> None:
+        while self._headings:
+            self._console.log(self._headings.pop(0))
         folder = self._folder / TRIALS_FOLDER / str(trial.number)
         texts = self._study.to_texts(trial)
         try:

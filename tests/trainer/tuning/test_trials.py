@@ -94,6 +94,9 @@ def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
     # Nothing is left to do, and other flags are another study.
     again = run_module("trainer.tune", *flags)
     assert again.returncode == 0 and "best: trial" in again.stdout
+    heading = "a trial trains 20 % of the steps of the job (--share), with"
+    assert heading in done.stderr and heading not in again.stderr
+    assert not re.search("^ trial ", again.stderr, re.MULTILINE)
     other = run_module("trainer.tune", *flags, "--l1=0.5")
     assert other.returncode == 2
     assert "its trials differ in config.train.l1" in other.errors[-1]
