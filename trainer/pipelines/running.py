@@ -106,7 +106,11 @@ class Runner:
             self._received = number
             process.send_signal(number)
 
-        before = {number: signal.signal(number, forward) for number in _SIGNALS}
+        # nohup has SIGHUP ignored, so that a run outlives its terminal.
+        ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
+        before = {
+            number: signal.signal(number, forward) for number in _SIGNALS if number not in ignored
+        }
         try:
             status = process.wait()
         finally:

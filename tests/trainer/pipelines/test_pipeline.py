@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,8 @@ def test_a_step_runs_again_when_an_input_changed(work, capfd):
     assert list_ran(work(CHECK, FORCED, flags=["--force=push"])[1]) == ["push"]
 
 
+RUN = [sys.executable, "-m", "trainer.pipeline", "run"]
+
 # Counts what a step is sent in the half second after the first signal.
 COUNT_SIGNALS = """
 import os, signal, sys, time
@@ -83,7 +86,8 @@ if "trainer.schema" in sys.orig_argv:
     signals = []
     signal.signal(signal.SIGINT, lambda number, frame: signals.append(number))
     open("started", "w").close()
-    while not signals:
+    end = time.monotonic() + 60
+    while not signals and time.monotonic() < end:
         time.sleep(0.01)
     time.sleep(0.5)
     with open("signals", "w") as stream:
@@ -95,15 +99,38 @@ if "trainer.schema" in sys.orig_argv:
 def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path, press_ctrl_c):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     Path("sitecustomize.py").write_text(COUNT_SIGNALS)
-    run = subprocess.Popen(
-        [sys.executable, "-m", "trainer.pipeline", "run", "p.yaml"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        start_new_session=True,
-    )
-    with run:
-        press_ctrl_c(run, Path("started"))
-        assert run.wait(60) == 128 + signal.SIGINT
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    status, errors = press_ctrl_c([*RUN, "p.yaml"], Path("started"), env)
+    assert status == 128 + signal.SIGINT, errors
     assert Path("signals").read_text() == "1"
+
+
+# Keeps a step from going on before the file `go` exists.
+WAIT = """
+import os, sys, time
+if "trainer.schema" in sys.orig_argv:
+    open("started", "w").close()
+    end = time.monotonic() + 60
+    while not os.path.exists("go") and time.monotonic() < end:
+        time.sleep(0.01)
+"""
+
+
+def test_a_run_under_nohup_goes_on_after_the_terminal_is_closed(work, tmp_path):
+    steps = [CHECK, {**CHECK, "name": "again"}]
+    Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": steps}))
+    Path("sitecustomize.py").write_text(WAIT)
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    with subprocess.Popen(["nohup", *RUN, "p.yaml"], env=env, stdout=subprocess.DEVNULL) as run:
+        try:
+            deadline = time.monotonic() + 60
+            while not Path("started").exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            run.send_signal(signal.SIGHUP)
+            Path("go").touch()
+            assert run.wait(60) == 0
+        finally:
+            run.kill()
 
 
 def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, capfd):
@@ -220,6 +247,7 @@ def test_a_damaged_history_is_read(tmp_path):
     ):
         with (tmp_path / "runs.jsonl").open("a") as stream:
             stream.write(json.dumps(event) + "\n")
-    (tmp_path / "runs.jsonl").open("a").write("[" * 100_000 + "\n")
+    with (tmp_path / "runs.jsonl").open("a") as stream:
+        stream.write("[" * 100_000 + "\n")
     assert (history.read(), history.describe()) == whole
     assert history.find_last("x") is None
