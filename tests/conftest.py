@@ -35,6 +35,15 @@ DURATIONS = Path(__file__).with_name("durations.json")
 UNKNOWN_SECS = 20.0
 
 
+def pytest_configure():
+    """Has programs under test take Ctrl-C, also if a shell has started the tests in the background.
+
+    A shell without job control has such programs ignore it, and they hand that on to others.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--store_durations",
@@ -392,13 +401,24 @@ def _environment(extra=None):
 
 @pytest.fixture(scope="session")
 def press_ctrl_c():
-    """Sends Ctrl-C to all processes of a session, as a terminal does, once a file exists."""
+    """press_ctrl_c(command, path, env) → the exit status and the stderr of a program.
 
-    def press(first, path):
+    Sends Ctrl-C to all processes of its session, as a terminal does, once the file `path` exists.
+    """
+
+    def press(command, path, env):
         deadline = time.monotonic() + 60
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        os.killpg(first.pid, signal.SIGINT)
+        with subprocess.Popen(
+            command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            try:
+                while not path.exists() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                os.killpg(process.pid, signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        return process.returncode, errors
 
     return press
 
