@@ -13,7 +13,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 import types
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from trainer.cluster.processes import SHARING
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import forked  # noqa: E402
+from waiting import wait_for_file  # noqa: E402
 
 SHARED = ROOT.parent / "shared" / "data"
 
@@ -407,13 +407,11 @@ def press_ctrl_c():
     """
 
     def press(command, path, env):
-        deadline = time.monotonic() + 60
         with subprocess.Popen(
             command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
         ) as process:
             try:
-                while not path.exists() and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                wait_for_file(path)
                 os.killpg(process.pid, signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
             finally:

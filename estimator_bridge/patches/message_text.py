@@ -1,8 +1,8 @@
 """Writes a graph as text in less time. Slow in all TensorFlow versions.
 
 An Estimator writes its graph as text before it trains (graph.pbtxt), and Python's protocol buffers
-visit each field of each node: 0.3 ms a node. Most attributes of a graph are equal to those of other
-nodes, so each text is computed once. The data of an input function, if they are arrays, are
+visit each field of each node: 0.06 ms a node. Most attributes of a graph are equal to those of
+other nodes, so each text is computed once. The data of an input function, if they are arrays, are
 constants of the graph, of which each byte is escaped by itself: 34 nanoseconds a byte, 0.8 s for
 200,000 rows of 28 numbers.
 """
@@ -55,10 +55,8 @@ def _write_graphs_by_node() -> None:
     @functools.wraps(original)
     def write(message: Any, *given: Any, **options: Any) -> str:
         # `float_format` is what TensorFlow 2.15 gives.
-        is_graph = getattr(message, "DESCRIPTOR", None) and (
-            message.DESCRIPTOR.full_name == "tensorflow.GraphDef"
-        )
-        if not is_graph or given or set(options) - {"float_format"}:
+        kind = getattr(getattr(message, "DESCRIPTOR", None), "full_name", None)
+        if kind != "tensorflow.GraphDef" or given or set(options) - {"float_format"}:
             return str(original(message, *given, **options))
         return _GraphWriter(original, options).write(message)
 
@@ -81,17 +79,13 @@ class _GraphWriter:
 
     def write(self, graph: Any) -> str:
         """Returns what MessageToString returns for a GraphDef."""
-        rest = type(graph)()
+        parts = []
         for field, value in graph.ListFields():
             if field.name == "node":
-                continue
-            if field.message_type:
-                getattr(rest, field.name).CopyFrom(value)
+                parts += [self._write_node(node) for node in value]
             else:
-                setattr(rest, field.name, value)
-        # The nodes are the field with the lowest number.
-        nodes = [self._write_node(node) for node in graph.node]
-        return "".join([*nodes, self._original(rest, **self._options)])
+                parts.append(self._write_field(graph, field.name, value))
+        return "".join(parts)
 
     def _write_node(self, node: Any) -> str:
         lines = ["node {\n"]
@@ -103,13 +97,16 @@ class _GraphWriter:
             if not field.message_type and all(map(_PLAIN.fullmatch, texts)):
                 lines += [f'  {field.name}: "{text}"\n' for text in texts]
             else:
-                holder = type(node)()
-                holder.MergeFrom(node)
-                for other, _ in node.ListFields():
-                    if other.name != field.name:
-                        holder.ClearField(other.name)
-                lines.append(self._original(holder, indent=2, **self._options))
+                lines.append(self._write_field(node, field.name, value, indent=2))
         return "".join([*lines, "}\n"])
+
+    def _write_field(self, message: Any, name: str, value: Any, indent: int = 0) -> str:
+        holder = type(message)()
+        if isinstance(value, (int, str)):
+            setattr(holder, name, value)
+        else:
+            getattr(holder, name).MergeFrom(value)
+        return str(self._original(holder, indent=indent, **self._options))
 
     def _write_attribute(self, node: Any, key: str) -> str:
         value = node.attr[key]

@@ -107,10 +107,9 @@ class Runner:
             process.send_signal(number)
 
         # nohup has SIGHUP ignored, so that a run outlives its terminal.
-        ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
-        before = {
-            number: signal.signal(number, forward) for number in _SIGNALS if number not in ignored
-        }
+        outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        handled = [each for each in _SIGNALS if each != signal.SIGHUP or not outlives]
+        before = {number: signal.signal(number, forward) for number in handled}
         try:
             status = process.wait()
         finally:

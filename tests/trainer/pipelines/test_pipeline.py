@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
+from waiting import wait_for_file
 
 from trainer.pipelines import command
 from trainer.pipelines.definition import read_pipeline
@@ -123,9 +123,7 @@ def test_a_run_under_nohup_goes_on_after_the_terminal_is_closed(work, tmp_path):
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     with subprocess.Popen(["nohup", *RUN, "p.yaml"], env=env, stdout=subprocess.DEVNULL) as run:
         try:
-            deadline = time.monotonic() + 60
-            while not Path("started").exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_for_file(Path("started"))
             run.send_signal(signal.SIGHUP)
             Path("go").touch()
             assert run.wait(60) == 0
