@@ -122,6 +122,8 @@ NAMES: dict[str, Private] = {
     "data_experimental": _tensorflow("data.experimental"),
     "data_nest": _tensorflow("data.util.nest"),
     "from_generator_op": _tensorflow("data.ops.from_generator_op"),
+    "from_tensor_slices_op": _tensorflow("data.ops.from_tensor_slices_op"),
+    "from_tensors_op": _tensorflow("data.ops.from_tensors_op"),
     "script_ops": _tensorflow("ops.script_ops"),
     "data_options": _tensorflow("data.ops.options"),
     "dataset_ops": _tensorflow("data.ops.dataset_ops"),

@@ -11,15 +11,21 @@ def prepare() -> None:
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
+        array_inputs,
         graph_construction,
+        idle_threads,
         message_text,
+        numpy_version,
         open_predictions,
+        remembered_fetches,
         resuming,
         row_batches,
         signature_check,
+        thread_states,
         weights_check,
     )
 
+    array_inputs.apply()
     graph_construction.apply()
     message_text.apply()
     resuming.apply()
@@ -27,3 +33,7 @@ def apply() -> None:
     weights_check.apply()
     open_predictions.apply()
     row_batches.apply()
+    numpy_version.apply()
+    remembered_fetches.apply()
+    thread_states.apply()
+    idle_threads.apply()

@@ -12,13 +12,10 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
-  numpy_version.py   the cost of converting values to NumPy
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
-  remembered_fetches.py  the cost of giving a session the same fetches again
   session_config.py  options of sessions
   shapes.py          dimensions given as floats
-  thread_states.py   the cost of calling Python from the threads of TensorFlow
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
@@ -79,14 +76,11 @@ def _build_view() -> types.ModuleType:
         keras_names,
         kmeans,
         moved,
-        numpy_version,
         old_checkpoints,
         open_sessions,
-        remembered_fetches,
         removed,
         session_config,
         shapes,
-        thread_states,
         view,
     )
     from estimator_bridge.tf1.contrib import tpu_refusal
@@ -98,7 +92,6 @@ def _build_view() -> types.ModuleType:
     shapes.install()
     session_config.install()
     open_sessions.install()
-    remembered_fetches.install()
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()
@@ -109,8 +102,6 @@ def _build_view() -> types.ModuleType:
         batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":
         training.install()
-    numpy_version.install()
-    thread_states.install()
     freed_memory.install()
     tpu_refusal.refuse_tpu()
     return module

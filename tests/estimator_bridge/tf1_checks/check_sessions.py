@@ -4,7 +4,6 @@ import pytest
 import tensorflow as tf
 
 from estimator_bridge.private_tf import rewriter_config
-from estimator_bridge.tf1 import session_config
 
 MODES = rewriter_config.RewriterConfig
 
@@ -50,26 +49,3 @@ def test_the_programs_configuration_is_not_changed():
 def test_a_wrong_configuration_is_refused():
     with pytest.raises(TypeError, match="must be a tf.ConfigProto"):
         tf.Session(config=3)
-
-
-@pytest.mark.parametrize("config", [None, configured(MODES.ON)])
-def test_threads_that_start_operations_sleep_at_once(config):
-    with tf.Session(config=config) as session:
-        assert session._config.experimental.disable_thread_spinning
-
-
-def test_threads_of_a_single_session_stay_as_they_are():
-    with tf.Session(config=tf.ConfigProto(use_per_session_threads=True)) as session:
-        assert not session._config.experimental.disable_thread_spinning
-
-
-def test_the_first_session_starts_the_threads_within_operations(monkeypatch):
-    monkeypatch.setattr(session_config, "_devices_started", False)
-    made, configure = [], session_config._configure
-    monkeypatch.setattr(
-        session_config, "_configure", lambda config: made.append(configure(config)) or made[-1]
-    )
-    for _ in range(2):
-        tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=3)).close()
-    assert [one.experimental.disable_thread_spinning for one in made] == [False, True, True]
-    assert made[0].intra_op_parallelism_threads == 3

@@ -10,9 +10,9 @@ from typing import Any, Optional
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.private_tf import ref_variable, resource_variable_ops, session
+from ..private_tf import ref_variable, resource_variable_ops, session
 
-__all__ = ["install"]
+__all__ = ["apply"]
 
 # Of a graph: what has been remembered, with the fetches themselves, so that no id is used again.
 _ATTRIBUTE = "_estimator_bridge_fetches"
@@ -20,7 +20,7 @@ _ATTRIBUTE = "_estimator_bridge_fetches"
 _MOST = 32
 
 
-def install() -> None:
+def apply() -> None:
     """Makes the sessions from now on remember lists, tuples and dicts of tensors and operations."""
     handler: Any = session._FetchHandler
     if hasattr(handler, "_find"):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from estimator_bridge.private_tf import script_ops
-from estimator_bridge.process.importing import call_when_imported
+from ..private_tf import script_ops
+from ..process.importing import call_when_imported
 
-__all__ = ["install"]
+__all__ = ["apply"]
 
 _MODULE = "tensorflow.python.util.numpy_compat"
 # Types that TensorFlow takes as they are; texts and objects are not among them.
@@ -32,7 +32,7 @@ class _Version(np.lib.NumpyVersion):
     __hash__ = object.__hash__
 
 
-def install() -> None:
+def apply() -> None:
     """Makes TensorFlow compare NumPy's version once, and not at all for NumPy's own numbers."""
     call_when_imported(_MODULE, _replace)
     convert = script_ops.FuncRegistry._convert

@@ -4,10 +4,19 @@ import threading
 
 import numpy as np
 import pytest
-import tensorflow as tf
+import tensorflow.compat.v1 as tf
 
+import estimator_bridge
+from estimator_bridge.patches import thread_states
 from estimator_bridge.private_tf import script_ops
-from estimator_bridge.tf1 import thread_states
+
+estimator_bridge.install()
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
 
 
 def count_new_states(rows):

@@ -4,10 +4,13 @@ import collections
 
 import numpy as np
 import pytest
-import tensorflow as tf
+import tensorflow.compat.v1 as tf
 
+import estimator_bridge
+from estimator_bridge.patches import remembered_fetches
 from estimator_bridge.private_tf import session as sessions
-from estimator_bridge.tf1 import remembered_fetches
+
+estimator_bridge.install()
 
 
 @pytest.fixture
@@ -53,7 +56,7 @@ def test_a_variable_is_planned_once_and_read_anew(graph, planned, resource):
 
 def test_a_monitored_session_remembers_the_fetches_of_its_hooks(graph, planned):
     step = tf.train.get_or_create_global_step()
-    add, loss = tf.assign_add(step, 1), tf.constant(2.0, name="loss")
+    add, loss = tf.identity(tf.assign_add(step, 1)), tf.constant(2.0, name="loss")
     seen = []
 
     class Hook(tf.train.SessionRunHook):

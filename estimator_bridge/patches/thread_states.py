@@ -12,9 +12,9 @@ import sys
 import threading
 from typing import Any
 
-from estimator_bridge.private_tf import script_ops
+from ..private_tf import script_ops
 
-__all__ = ["install"]
+__all__ = ["apply"]
 
 # Python does not notice the end of such a thread, and keeps its state, of some kilobytes. So there
 # is a limit, for jobs that make new pipelines all the time.
@@ -25,7 +25,7 @@ _thread = threading.local()
 _count = 0
 
 
-def install() -> None:
+def apply() -> None:
     """Makes the threads that call Python from now on keep their state."""
     call = script_ops.FuncRegistry.__call__
 

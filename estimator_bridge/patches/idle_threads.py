@@ -1,0 +1,66 @@
+"""Lets the threads of TensorFlow that start operations sleep without work. Slow in all versions.
+
+Such a thread spins before it sleeps, and each turn searches the queues of all threads. Small steps
+use up to a sixth of their processor time for that. Those that share the work of one operation still
+spin, because an operation waits for all of them, and a thread that has to be woken is late.
+
+docs/bridge.md has the figures.
+"""
+
+import functools
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from ..private_tf import session
+
+__all__ = ["apply"]
+
+
+_devices_started = False
+
+
+def apply() -> None:
+    """Has the sessions from now on let these threads sleep, but for threads of a single session."""
+    construct = session.BaseSession.__init__
+    if getattr(construct, "_bridged", False):
+        return
+
+    @functools.wraps(construct)
+    def construct_configured(self: Any, target: Any = "", graph: Any = None, config: Any = None):
+        if config is None:
+            config = tf.ConfigProto()
+        # Another type is refused by the session.
+        if isinstance(config, tf.ConfigProto):
+            if not target:
+                _start_devices(config)
+            config = _configure(config)
+        construct(self, target, graph, config)
+
+    vars(construct_configured)["_bridged"] = True
+    session.BaseSession.__init__ = construct_configured
+
+
+def _start_devices(config: Any) -> None:
+    """Starts the threads within operations, which spin as the first session of a process says.
+
+    Args:
+      config: that of the first session, whose number of threads they have.
+    """
+    global _devices_started
+    if not _devices_started:
+        _devices_started = True
+        copy = tf.ConfigProto()
+        copy.CopyFrom(config)
+        # So it does not start the threads that other sessions share.
+        copy.use_per_session_threads = True
+        tf.Session(graph=tf.Graph(), config=copy).close()
+
+
+def _configure(config: Any) -> Any:
+    if config.use_per_session_threads:
+        return config
+    copy = tf.ConfigProto()
+    copy.CopyFrom(config)
+    copy.experimental.disable_thread_spinning = True
+    return copy
