@@ -16,12 +16,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
+import numpy as np
 import tensorflow as tf
 
+from . import graph_arrays
 from .private_tf import map_op
 from .process import batch_first
 
-__all__ = ["exchange", "number"]
+__all__ = ["Numbered", "exchange", "number"]
 
 _SLICES = "TensorSliceDataset"
 _BATCHES = ("BatchDatasetV2", "ParallelBatchDataset")
@@ -84,59 +86,80 @@ def exchange(dataset: Any) -> Any:
     return tf.data.experimental.from_variant(replaced, dataset.element_spec)
 
 
-def number(dataset: Any) -> Optional[tuple[Any, int]]:
-    """Returns a dataset of pairs (element, numbers of its rows, int64 [batch]); and how many rows.
+class Numbered(NamedTuple):
+    """Batches of rows of arrays, by the numbers of their rows.
+
+    Attributes:
+      rows: a dataset of the numbers of each batch, int64 [batch].
+      arrays: [rows, ...], in the order of the flattened elements.
+    """
+
+    rows: Any
+    arrays: list[np.ndarray]
+
+
+def number(dataset: Any) -> Optional[Numbered]:
+    """Returns the numbers of the rows of batches, and what they are rows of.
 
     Args:
       dataset: any tf.data.Dataset of a graph.
 
     Returns:
-      None if the elements are not batches of rows of arrays, or if their number is not known.
+      None if the elements are not batches of rows of arrays, or if the arrays are not known yet.
       Arrays of batches are such arrays, too.
     """
     operation, after = _follow_ordering(tf.data.experimental.to_variant(dataset).op)
     with tf.name_scope(_SCOPE):
-        found = _number_rows(operation) or _number_arrays(operation)
+        found = _number_rows(operation) or _number_batches(operation)
         if found is None:
             return None
-        variant, count = found
+        rows, arrays = found
         shape = tf.TensorShape([None])
         for one in after:
-            shapes = [*one.get_attr("output_shapes"), shape.as_proto()]
-            types = [*one.get_attr("output_types"), tf.int64]
-            variant = _copy(one, [variant, *one.inputs[1:]], _describe(types, shapes))
-    spec = (dataset.element_spec, tf.TensorSpec(shape, tf.int64))
-    return tf.data.experimental.from_variant(variant, spec), count
+            rows = _copy_for_numbers(one, rows, shape)
+    spec = tf.TensorSpec(shape, tf.int64)
+    return Numbered(tf.data.experimental.from_variant(rows, spec), arrays)
 
 
-def _number_rows(operation: Any) -> Optional[tuple[Any, int]]:
+def _number_rows(operation: Any) -> Optional[tuple[Any, list[np.ndarray]]]:
     chain = _find_chain(operation)
-    count = None if chain is None else _count_now(chain.slices)
-    if chain is None or count is None:
+    arrays = None if chain is None else _find_arrays(chain.slices)
+    if chain is None or arrays is None:
         return None
     _announce()
-    return _gather(chain, is_numbered=True), count
+    with tf.device(chain.batch.device):
+        numbers, compute = _compute_numbers(chain) or _order_numbers(chain)
+        return tf.data.experimental.to_variant(_map(numbers, compute)), arrays
 
 
-def _number_arrays(slices: Any) -> Optional[tuple[Any, int]]:
+def _number_batches(slices: Any) -> Optional[tuple[Any, list[np.ndarray]]]:
     """Returns the same of arrays of batches, each of which is an element."""
-    if not _is_plain(slices):
+    arrays = _find_arrays(slices) if _is_plain(slices) else None
+    sizes = {array.shape[:2] for array in arrays or []}
+    if arrays is None or len(sizes) != 1 or len(min(sizes)) != 2:
         return None
-    arrays = list(slices.inputs)
-    sizes = {tuple(one.shape.as_list()[:2]) if one.shape.rank else () for one in arrays}
-    count, size = sizes.pop() if len(sizes) == 1 and len(min(sizes)) == 2 else (None, None)
-    if count is None or size is None:
-        return None
-
-    @tf.autograph.experimental.do_not_convert
-    def take(place: Any) -> tuple[Any, ...]:
-        rows = tf.range(place * size, place * size + size)
-        return (*(tf.gather(array, place) for array in arrays), rows)
-
+    count, size = sizes.pop()
     with tf.device(slices.device):
-        batches = _range(0, count, 1)
-        batches = map_op._MapDataset(batches, take, use_inter_op_parallelism=False)
-        return tf.data.experimental.to_variant(batches), count * size
+        batches = _map(
+            _range(0, count, 1), lambda place: tf.range(place * size, place * size + size)
+        )
+        rows = [array.reshape(count * size, *array.shape[2:]) for array in arrays]
+        return tf.data.experimental.to_variant(batches), rows
+
+
+def _find_arrays(slices: Any) -> Optional[list[np.ndarray]]:
+    arrays = [graph_arrays.find(one) for one in slices.inputs]
+    known = [one for one in arrays if one is not None]
+    return known if len(known) == len(arrays) else None
+
+
+def _map(dataset: Any, function: Callable[[Any], Any]) -> Any:
+    """Returns a dataset of what a function makes of elements.
+
+    The thread that asks for a batch makes it: another one would cost more.
+    """
+    plain = tf.autograph.experimental.do_not_convert(function)
+    return map_op._MapDataset(dataset, plain, use_inter_op_parallelism=False)
 
 
 @functools.cache
@@ -234,33 +257,21 @@ def _is_alone(chain: _Chain) -> bool:
     return all(len(operation.outputs[0].consumers()) == 1 for operation in shuffled)
 
 
-def _gather(chain: _Chain, is_numbered: bool = False) -> Any:
+def _gather(chain: _Chain) -> Any:
     """Returns the variant of a dataset of the same batches.
 
     Args:
       chain: the operations that make them now.
-      is_numbered: whether the numbers of the rows are added. Whoever wants them changes no array,
-        and so gets a part of the arrays themselves where that is possible.
     """
     arrays = list(chain.slices.inputs)
     with tf.device(chain.batch.device):
-        computed = _compute_numbers(chain)
-        numbers, compute = computed or _order_numbers(chain)
-        repeats = [one for one in chain.ordering if one.type == "RepeatDataset"]
-        is_part = is_numbered and computed is not None and not repeats
+        numbers, compute = _compute_numbers(chain) or _order_numbers(chain)
 
-        @tf.autograph.experimental.do_not_convert
         def gather(element: Any) -> tuple[Any, ...]:
             rows = compute(element)
-            if is_part:
-                end = rows[0] + tf.size(rows, tf.int64)
-                return (*(array[rows[0] : end] for array in arrays), rows)
-            batch = [tf.gather(array, rows) for array in arrays]
-            return (*batch, rows) if is_numbered else tuple(batch)
+            return tuple(tf.gather(array, rows) for array in arrays)
 
-        # The thread that asks for a batch makes it: another one would cost more.
-        batches = map_op._MapDataset(numbers, gather, use_inter_op_parallelism=False)
-        return tf.data.experimental.to_variant(batches)
+        return tf.data.experimental.to_variant(_map(numbers, gather))
 
 
 def _order_numbers(chain: _Chain) -> tuple[Any, Callable[[Any], Any]]:

@@ -129,8 +129,9 @@ BRIDGE_ROOMS = {
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
     "shims": "boosted_trees process private_tf errors",
-    "patches": "row_batches checkpoints durable process private_tf",
-    "row_batches": "process private_tf",
+    "patches": "graph_arrays row_batches checkpoints durable process private_tf",
+    "row_batches": "graph_arrays process private_tf",
+    "graph_arrays": "",
     "saving_beside": "private_tf",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",

@@ -14,7 +14,7 @@ from .forest import flatten
 from .growing import Parameters
 from .heads import build_classification_head, build_regression_head, differentiate_log_loss
 from .model import BUCKETS, Model, build_spec, is_alone
-from .numbered_rows import NumberedRows, number
+from .numbered_rows import number
 from .splits import Regularization
 from .state import SERIALIZED
 
@@ -60,9 +60,7 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
         if is_training and is_alone(self.config) and not self.model.parameters.in_memory:
             found = number(result, self._layout)
             if found:
-                batches, count = found
-                pair, rows, hooks = estimator_util.parse_input_fn_result(batches)
-                return NumberedRows(pair[0], rows, count), pair[1], hooks
+                return found
         return estimator_util.parse_input_fn_result(result)
 
     def _read_ensemble(self, checkpoint: str) -> Any:

@@ -8,15 +8,14 @@ import tensorflow as tf
 
 from . import quantiles
 from .columns import Group
-from .ensemble import Growth, center_bias, grow, parse, read_states
-from .forest import ForestCache, walk
+from .ensemble import Growth, center_bias, grow, parse
 from .histograms import LayerSums
-from .row_cache import RowCache
 from .row_table import RowTable
 from .splits import Regularization, find_best_splits
 from .state import TrainingState
+from .step import Step
 
-__all__ = ["Grower", "Parameters", "Step", "look_up"]
+__all__ = ["Grower", "Parameters"]
 
 
 class Parameters(NamedTuple):
@@ -49,77 +48,6 @@ class Parameters(NamedTuple):
     def max_splits(self) -> int:
         """How many nodes of a tree can be split."""
         return (1 << self.growth.max_depth) - 1
-
-
-class Step(NamedTuple):
-    """Where the rows of a batch are in the ensemble; each a tensor.
-
-    Attributes:
-      stamp: int64, the number of changes of the ensemble.
-      num_trees: int32.
-      num_finalized_trees: int32.
-      num_attempted_layers: int32.
-      node_range: int32 [2], the nodes of the last layer.
-      logits: float32 [batch, logits], what is to be added to the cached logits.
-      tree_ids: int32 [batch].
-      node_ids: int32 [batch].
-    """
-
-    stamp: Any
-    num_trees: Any
-    num_finalized_trees: Any
-    num_attempted_layers: Any
-    node_range: Any
-    logits: Any
-    tree_ids: Any
-    node_ids: Any
-
-
-def look_up(
-    state: TrainingState,
-    buckets: Any,
-    places: Sequence[Any],
-    logits: int,
-    table: Optional[RowTable] = None,
-) -> Step:
-    """Returns where the rows of a batch are in the ensemble.
-
-    Args:
-      state: the variables.
-      buckets: int [features, batch]; with a table, the numbers of the rows, int64 [batch].
-      places: where the rows were when their logits were cached, int32 [batch] trees and int32
-        [batch] nodes, -1 if nothing is cached; or nothing, if no variable keeps places.
-      logits: the number of logits.
-      table: keeps the rows, if they have numbers.
-    """
-    cache, rows = ForestCache(logits), RowCache(logits)
-
-    def count(serialized: bytes) -> Any:
-        return np.array(read_states(cache.read(serialized).ensemble), np.int32)
-
-    def look(serialized: bytes, features: np.ndarray, *places: np.ndarray) -> Any:
-        content = cache.read(serialized)
-        if table is not None:
-            return tuple(table.walk(content, features))
-        if places:
-            return tuple(walk(content.forest, content.ensemble, features, *places))
-        return tuple(rows.walk(content.forest, content.trees, features))
-
-    serialized = state.serialized.read_value()
-    # Apart from the rows, so that the counts can be read without taking another batch.
-    states = tf.numpy_function(count, [serialized], tf.int32)
-    states.set_shape([5])
-    partial, trees, nodes = tf.numpy_function(
-        look,
-        [serialized, buckets, *places],
-        [tf.float32, tf.int32, tf.int32],
-    )
-    partial.set_shape([None, logits])
-    trees.set_shape([None])
-    nodes.set_shape([None])
-    stamp = state.stamp.read_value()
-    num_trees, num_finalized, num_attempted = tf.unstack(states[:3])
-    return Step(stamp, num_trees, num_finalized, num_attempted, states[3:], partial, trees, nodes)
 
 
 class Grower:

@@ -7,12 +7,13 @@ import numpy as np
 import tensorflow as tf
 
 from . import columns
-from .growing import Grower, Parameters, Step, look_up
+from .growing import Grower, Parameters
 from .heads import Derivatives, differentiate
 from .numbered_rows import NumberedRows
 from .prediction import sum_leaves
 from .row_table import RowTable
 from .state import ForestSaver, ForestVariables, InMemorySaver, TrainingState, variable
+from .step import Step, look_up
 
 __all__ = ["BUCKETS", "Model", "build_spec", "is_alone"]
 
@@ -109,11 +110,17 @@ class _Training:
         self._step = self._look_up()
         self._bias_needed = variable(self._parameters.center_bias, "center_bias_needed")
 
+    def _read_features(self) -> Any:
+        """Returns the features, for the branch in which it is called."""
+        features = self._features
+        return features.read() if isinstance(features, NumberedRows) else features
+
     def _read_buckets(self) -> Any:
         """Returns the buckets of the features: [features, batch]."""
 
         def compute() -> Any:
-            return columns.read_table(self._features, self._layout, self._state.boundaries)
+            features = self._read_features()
+            return columns.read_table(features, self._layout, self._state.boundaries)
 
         if self._table is not None:
             return self._keep_buckets(self._table, compute)
@@ -218,7 +225,7 @@ class _Training:
         return differentiate(loss, self._logits, self._model.head.logits_dimension)
 
     def _collect_quantiles(self) -> Any:
-        numbers = columns.read_numbers(self._features, self._layout)
+        numbers = columns.read_numbers(self._read_features(), self._layout)
         return self._grower.collect_quantiles(numbers, self._read_weights(), self._ready)
 
     def _read_weights(self) -> Any:
@@ -303,6 +310,7 @@ class _StopHook(tf.compat.v1.train.SessionRunHook):
 
     def __init__(self, step: Step, parameters: Parameters):
         self._counts = [step.num_finalized_trees, step.num_attempted_layers]
+        self._later_counts = list(step.later_counts)
         self._max_trees = parameters.n_trees
         self._max_layers = 2 * parameters.n_trees * parameters.growth.max_depth
 
@@ -316,6 +324,6 @@ class _StopHook(tf.compat.v1.train.SessionRunHook):
         trees, layers = run_values.results
         if trees >= self._max_trees - 1 or layers > self._max_layers - 1:
             # Close to the end, the counts of after the step are needed.
-            trees, layers = run_context.session.run(self._counts)
+            trees, layers = run_context.session.run(self._later_counts)
         if trees >= self._max_trees or layers > self._max_layers:
             run_context.request_stop()

@@ -1,13 +1,16 @@
 """Batches of rows of arrays, with the numbers of their rows."""
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from .. import row_batches
+from ..private_tf import data_nest, estimator_util
 from ..process import batch_first
 from .columns import Layout, depend_on_rows
+from .row_table import find_span
 
 __all__ = ["NumberedRows", "number"]
 
@@ -15,23 +18,61 @@ __all__ = ["NumberedRows", "number"]
 _MOST_BYTES = 1 << 29
 
 
+class _Column:
+    """The rows of an array.
+
+    Args:
+      array: [rows, ...].
+      spec: the tf.TensorSpec of the rows of a batch.
+    """
+
+    def __init__(self, array: np.ndarray, spec: Any):
+        self.array = array
+        self.spec = spec
+
+
 class NumberedRows(dict[str, Any]):
     """The features of a batch, whose rows have numbers.
 
+    Each is read by an operation of its own, so that a step reads those only that it needs.
+
     Args:
-      features: name -> tensor.
+      columns: name -> the rows of all batches.
       rows: int64 [batch], the numbers.
+
+    Attributes:
+      rows: the numbers.
       count: how many rows there are.
     """
 
-    def __init__(self, features: dict[str, Any], rows: Any, count: int):
-        super().__init__(features)
+    def __init__(self, columns: dict[str, _Column], rows: Any):
+        super().__init__({name: _read([one], rows)[0] for name, one in columns.items()})
+        self._columns = columns
         self.rows = rows
-        self.count = count
+        self.count = max(len(one.array) for one in columns.values())
+
+    def read(self) -> dict[str, Any]:
+        """Returns all features, read by one operation of the branch in which it is called."""
+        return dict(zip(self._columns, _read(list(self._columns.values()), self.rows)))
 
 
-def number(dataset: Any, layout: Layout) -> Optional[tuple[Any, int]]:
-    """Returns a dataset of ((features, labels), numbers of rows), and how many rows there are.
+def _read(columns: Sequence[_Column], rows: Any) -> list[Any]:
+    def take(numbers: np.ndarray) -> list[np.ndarray]:
+        span = find_span(numbers)
+        if span is None:
+            return [one.array.take(numbers, axis=0) for one in columns]
+        # Of copies, because TensorFlow may compute in the memory that it is given.
+        return [one.array[span].copy() for one in columns]
+
+    types = [one.spec.dtype for one in columns]
+    tensors = tf.numpy_function(take, [rows], types, stateful=False)
+    for tensor, one in zip(tensors, columns):
+        tensor.set_shape(one.spec.shape)
+    return list(tensors)
+
+
+def number(dataset: Any, layout: Layout) -> Optional[tuple[NumberedRows, Any, Any]]:
+    """Returns the features, the labels and the hooks of the input, whose rows have numbers.
 
     Args:
       dataset: what an input function returns.
@@ -45,5 +86,13 @@ def number(dataset: Any, layout: Layout) -> Optional[tuple[Any, int]]:
     spec = dataset.element_spec
     is_pair = isinstance(spec, tuple) and len(spec) == 2 and type(spec[0]) is dict
     found = row_batches.number(dataset) if is_pair and depend_on_rows(layout.columns) else None
+    if found is None:
+        return None
     size = len(layout.names) * np.dtype(layout.dtype).itemsize
-    return found if found and found[1] * size <= _MOST_BYTES else None
+    if len(found.arrays[0]) * size > _MOST_BYTES:
+        return None
+    flat = [_Column(*pair) for pair in zip(found.arrays, data_nest.flatten(spec))]
+    features, labels = data_nest.pack_sequence_as(spec, flat)
+    rows, _, hooks = estimator_util.parse_input_fn_result(found.rows)
+    targets = data_nest.pack_sequence_as(spec[1], _read(data_nest.flatten(labels), rows))
+    return NumberedRows(features, rows), targets, hooks

@@ -10,7 +10,18 @@ import numpy as np
 
 from .forest import Content, Forest, Walk, descend
 
-__all__ = ["RowTable"]
+__all__ = ["RowTable", "find_span"]
+
+
+def find_span(rows: np.ndarray) -> Optional[slice]:
+    """Returns a slice of the rows that have these numbers; None if they do not follow each other.
+
+    Args:
+      rows: int64 [batch], the numbers.
+    """
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return None
 
 
 class RowTable:
@@ -68,9 +79,8 @@ class RowTable:
         Args:
           rows: int64 [batch], the numbers of rows.
         """
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
-            return self._buckets[:, rows[0] : rows[-1] + 1]
-        return self._buckets.take(rows, axis=1)
+        span = find_span(rows)
+        return self._buckets.take(rows, axis=1) if span is None else self._buckets[:, span]
 
     def walk(self, content: Content, rows: np.ndarray) -> Walk:
         """Lets rows walk the trees that have ended since they came, and the rest of the last tree.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from .. import graph_arrays
 from ..private_tf import data_nest, from_tensor_slices_op, from_tensors_op
 from ..process.importing import call_when_imported
 
@@ -27,8 +28,6 @@ _ESTIMATOR = "tensorflow_estimator.python.estimator.estimator"
 _FEWEST_BYTES = 1 << 16
 # Numbers and truth values, which TensorFlow and NumPy store alike.
 _TYPES = frozenset("?bBhHiIlLqQefdFD")
-# TensorFlow reads arrays in place that begin at a multiple of this, and copies others.
-_ALIGNMENT = 64
 
 _input = threading.local()
 
@@ -90,17 +89,4 @@ def _replace(value: Any) -> Any:
         return value
     if array.dtype.char not in _TYPES or not array.dtype.isnative:
         return value
-    kept = _copy(array)
-    # Without state: a one-shot iterator takes no other operations.
-    tensor = tf.numpy_function(lambda: kept, [], array.dtype, stateful=False, name="array")
-    tensor.set_shape(array.shape)
-    return tensor
-
-
-def _copy(array: np.ndarray) -> np.ndarray:
-    """Returns a copy, because a program may change its array, as it may with a constant."""
-    room = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
+    return graph_arrays.add(array)
