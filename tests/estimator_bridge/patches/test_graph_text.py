@@ -31,11 +31,16 @@ def build():
             hidden = tf.nn.relu(hidden * 2.5 + 0.1)
         tf.gradients(hidden, [kernel])
         numbers = tf.data.Dataset.range(3).map(lambda number: number * 2).batch(2)
+        numbers = numbers.map(lambda both: tf.cond(both[0] > 1, lambda: both * 3, lambda: both))
         tf.compat.v1.data.make_initializable_iterator(numbers).get_next()
     definition = graph.as_graph_def(add_shapes=True)
     definition.node[0].experimental_debug_info.original_node_names.append("caf\u00e9\n")
     definition.node[1].name = 'caf\u00e9 "1"\n'
     definition.version = 7
+    function = definition.library.function[0]
+    function.node_def[0].name = 'caf\u00e9 "2"\n'
+    function.attr["text"].s = b"\xff\n"
+    definition.library.gradient.add(function_name="f", gradient_func="g")
     return definition
 
 
