@@ -12,6 +12,7 @@ def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
         array_inputs,
+        freed_memory,
         graph_construction,
         idle_threads,
         message_text,
@@ -37,3 +38,4 @@ def apply() -> None:
     remembered_fetches.apply()
     thread_states.apply()
     idle_threads.apply()
+    freed_memory.apply()

@@ -20,7 +20,6 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
   batched_queues.py  the same where queues bring the rows
-  freed_memory.py    memory that each step frees and the next one needs
   generators/        Dataset.from_generator, read ahead
   fast/              canned Estimators with fewer operations in a step, for `--fast`
   stdlib/            modules that Python has removed since
@@ -70,7 +69,6 @@ def _build_view() -> types.ModuleType:
     from estimator_bridge.tf1 import (
         batched_maps,
         batched_queues,
-        freed_memory,
         generators,
         keras_classes,
         keras_names,
@@ -102,6 +100,5 @@ def _build_view() -> types.ModuleType:
         batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":
         training.install()
-    freed_memory.install()
     tpu_refusal.refuse_tpu()
     return module

@@ -4,12 +4,17 @@ The C library gives freed memory back to the system beyond a threshold, which st
 grows with the largest block that was freed. So a step may give back what the next one gets anew,
 page by page: more than a thousand page faults in a step of a tagger with characters, and 1.4 of 18
 ms of processor time. Here the threshold is large from the start.
+
+TensorFlow 2.21 sets one of the thresholds to 128 KiB when it makes the first dataset of a
+generator: from then on the system maps each larger block anew. So they are set again after it.
 """
 
 import ctypes
+import functools
 import os
+from typing import Any
 
-__all__ = ["install"]
+__all__ = ["apply", "set_thresholds"]
 
 # Option of glibc's malloc.h -> bytes. The second is the most that its own threshold grows to; the
 # third is by how much more the memory of a thread grows than it needs.
@@ -18,7 +23,26 @@ _OPTIONS = {-1: 128 << 20, -3: 32 << 20, -2: 1 << 20}
 _VARIABLES = tuple(f"MALLOC_{name}_" for name in ("TRIM_THRESHOLD", "MMAP_THRESHOLD", "TOP_PAD"))
 
 
-def install() -> None:
+def apply() -> None:
+    """Sets the thresholds now, and after TensorFlow has set them for a generator."""
+    from ..private_tf import dataset_ops
+
+    set_thresholds()
+    state: Any = dataset_ops.DatasetV2._GeneratorState
+    begin = state.get_next_id
+    if getattr(begin, "_bridged", False):
+        return
+
+    @functools.wraps(begin)
+    def begin_with_thresholds(self: Any, *arguments: Any) -> Any:
+        set_thresholds()
+        return begin(self, *arguments)
+
+    vars(begin_with_thresholds)["_bridged"] = True
+    state.get_next_id = begin_with_thresholds
+
+
+def set_thresholds() -> None:
     """Sets the thresholds of this process, where the C library has them."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if set_option is None or any(name in os.environ for name in (*_VARIABLES, "GLIBC_TUNABLES")):

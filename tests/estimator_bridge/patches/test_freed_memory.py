@@ -6,19 +6,27 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.quick
+GENERATOR = """
+import sys
+from estimator_bridge import tf
+with tf.Graph().as_default():
+    numbers = tf.data.Dataset.from_generator(lambda: iter(range(3)), tf.int32)
+    number = tf.compat.v1.data.make_one_shot_iterator(numbers).get_next()
+    with tf.compat.v1.Session() as session:
+        assert session.run(number) == 0
+"""
 
 # A thread allocates and frees 4.8 MB, 30 times, and prints the page faults of the last 20.
 PROGRAM = """
 import resource, sys, threading
-from estimator_bridge.tf1 import freed_memory
+from estimator_bridge.patches import freed_memory
 if "kept" in sys.argv:
-    freed_memory.install()
+    freed_memory.set_thresholds()
 def work():
     for number in range(30):
         if number == 10:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        blocks = [bytearray(120_000) for _ in range(40)]
+        blocks = [bytearray(SIZE) for _ in range(40)]
         del blocks
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 thread = threading.Thread(target=work)
@@ -27,9 +35,9 @@ thread.join()
 """
 
 
-def count_faults(*arguments, **variables):
+def count_faults(*arguments, before="", size=120_000, **variables):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
+        [sys.executable, "-c", before + PROGRAM.replace("SIZE", str(size)), *arguments],
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         check=True,
@@ -37,9 +45,15 @@ def count_faults(*arguments, **variables):
     return int(done.stdout)
 
 
+@pytest.mark.quick
 def test_freed_memory_is_used_again():
     assert count_faults("kept") < 1000 < count_faults()
 
 
+@pytest.mark.quick
 def test_a_choice_of_the_user_stays():
     assert count_faults("kept", MALLOC_TRIM_THRESHOLD_="131072") > 1000
+
+
+def test_it_is_used_again_after_a_generator_has_begun():
+    assert count_faults(before=GENERATOR, size=200_000) < 1000
