@@ -76,8 +76,11 @@ def main(argv: list[str]) -> int:
     command = COMMANDS[words[0]]
     least, most = command.words
     if not least <= len(words) - 1 <= most:
-        wanted = {0: "no folder", 1: "one path"}.get(most, "two or more folders of jobs")
-        raise UserError(f"{words[0]}: give {wanted} (--help shows examples)")
+        wanted = {
+            0: f"name the folder of the jobs as --folder={words[-1]}",
+            1: "give one path",
+        }.get(most, "give two or more folders of jobs")
+        raise UserError(f"{words[0]}: {wanted} (--help shows examples)")
     with open_storage(values) as copies:
         command.run(words[1:], values, copies)
     return 0
@@ -110,7 +113,8 @@ def _define(values: flags.FlagValues) -> None:
 def _fetch(path: str, option: str, copies: storage.Copies) -> Path:
     """Returns the local folder with the small files of jobs."""
     if not storage.is_remote(path) and not Path(path).is_dir():
-        raise UserError(f"{option}: {path}: no such folder; name the folder of your jobs")
+        given = f"{option}={path}" if option.startswith("--") else path
+        raise UserError(f"{given}: no such folder; name the folder of your jobs")
     wanted = (*FILES, GATE_REPORT)
     return Path(copies.fetch(path, option, lambda name: name.rpartition("/")[2] in wanted))
 

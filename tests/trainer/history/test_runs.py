@@ -180,8 +180,9 @@ def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):
     [
         ([], "command: none; use one of list"),
         (["lst"], "did you mean list?"),
-        (["list", "x"], "list: give no folder"),
-        (["list", "--folder=missing"], "no such folder"),
+        (["list", "x"], "list: name the folder of the jobs as --folder=x"),
+        (["list", "--folder=missing"], "error: --folder=missing: no such folder"),
+        (["compare", "FOLDER/a", "missing"], "error: missing: no such folder"),
         (["list", "--folder=FOLDER", "--where=auc"], "write NAME=VALUE"),
         (["list", "--folder=FOLDER", "--where=acu>1"], "did you mean auc?"),
         (["list", "--folder=FOLDER", "--sort=acu"], "did you mean auc?"),
