@@ -62,12 +62,16 @@ def _wrap_estimator() -> None:
 
     @functools.wraps(call)
     def call_input_fn(self: Any, input_fn: Any, mode: Any, input_context: Any = None) -> Any:
-        # A graph that other processes run, too, must hold its data.
-        is_alone = self.config.num_worker_replicas <= 1 and not self.config.num_ps_replicas
-        with _calling(is_alone and input_context is None):
+        with _calling(_is_alone(self.config) and input_context is None):
             return call(self, input_fn, mode, input_context)
 
     estimator._call_input_fn = call_input_fn
+
+
+def _is_alone(config: Any) -> bool:
+    """Returns whether no other process runs the graph; for others, it must hold its data."""
+    masters = config.master or config.evaluation_master
+    return not masters and config.num_worker_replicas <= 1 and not config.num_ps_replicas
 
 
 @contextlib.contextmanager

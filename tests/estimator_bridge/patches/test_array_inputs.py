@@ -139,11 +139,20 @@ def test_arrays_beyond_estimators_stay_constants(arrays):
     assert [int(one) for one in eager.take(3)] == arrays["n"][:3].tolist()
 
 
-@pytest.mark.parametrize("workers, servers, is_alone", [(1, 0, True), (2, 0, False), (1, 1, False)])
-def test_a_graph_of_a_cluster_holds_its_arrays(arrays, workers, servers, is_alone):
-    call = tf.estimator.Estimator._call_input_fn
-    config = types.SimpleNamespace(num_worker_replicas=workers, num_ps_replicas=servers)
-    with tf.Graph().as_default():
-        rows = call(types.SimpleNamespace(config=config), lambda: read_whole(arrays), "train")
-        kinds = [one.type for one in rows._variant_tensor.graph.get_operations()]
+@pytest.mark.parametrize(
+    "options, is_alone",
+    [
+        ({}, True),
+        ({"num_worker_replicas": 2}, False),
+        ({"num_ps_replicas": 1}, False),
+        ({"master": "grpc://127.0.0.1:1"}, False),
+        ({"evaluation_master": "grpc://127.0.0.1:1"}, False),
+    ],
+)
+def test_a_graph_of_other_processes_holds_its_arrays(arrays, options, is_alone):
+    alone = {"num_worker_replicas": 1, "num_ps_replicas": 0, "master": "", "evaluation_master": ""}
+    model = types.SimpleNamespace(config=types.SimpleNamespace(**{**alone, **options}))
+    with tf.Graph().as_default() as graph:
+        tf.estimator.Estimator._call_input_fn(model, lambda: read_whole(arrays), "train")
+        kinds = [one.type for one in graph.get_operations()]
     assert kinds.count("PyFuncStateless") == (4 if is_alone else 0)
