@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..private_tf import script_ops
-from ..process.importing import call_when_imported
 
 __all__ = ["apply"]
 
+# Of the versions that support NumPy 2; imported with them.
 _MODULE = "tensorflow.python.util.numpy_compat"
 # Types that TensorFlow takes as they are; texts and objects are not among them.
 _NUMBERS = frozenset(np.typecodes["All"]) - frozenset("SUVOMm")
@@ -34,7 +34,8 @@ class _Version(np.lib.NumpyVersion):
 
 def apply() -> None:
     """Makes TensorFlow compare NumPy's version once, and not at all for NumPy's own numbers."""
-    call_when_imported(_MODULE, _replace)
+    if _MODULE in sys.modules:
+        _replace()
     convert = script_ops.FuncRegistry._convert
 
     @functools.wraps(convert)
