@@ -6,7 +6,7 @@ from typing import Any, Optional
 import numpy as np
 import tensorflow as tf
 
-from .. import row_batches
+from ..array_datasets import row_batches
 from ..private_tf import data_nest, estimator_util
 from ..process import batch_first
 from .columns import Layout, depend_on_rows

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .. import graph_arrays
+from ..array_datasets import graph_arrays
 from ..private_tf import data_nest, from_tensor_slices_op, from_tensors_op
 from ..process.importing import call_when_imported
 

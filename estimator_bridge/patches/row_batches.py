@@ -1,11 +1,11 @@
-"""Gathers batches of rows of arrays at once. Slow in all TensorFlow versions (row_batches.py)."""
+"""Gathers batches of rows of arrays at once. Slow in all TensorFlow versions (array_datasets)."""
 
 import functools
 from typing import Any
 
+from ..array_datasets.row_batches import exchange
 from ..private_tf import dataset_ops, iterator_ops
 from ..process import batch_first
-from ..row_batches import exchange
 
 __all__ = ["apply"]
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import estimator_bridge
-from estimator_bridge import row_batches, tf
+from estimator_bridge import tf
+from estimator_bridge.array_datasets import row_batches
 from estimator_bridge.boosted_trees import ensemble, model, quantiles, row_table
 from estimator_bridge.boosted_trees.columns import depend_on_rows
 from estimator_bridge.process import batch_first

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from generated import read
 
-from estimator_bridge import row_batches
+from estimator_bridge.array_datasets import row_batches
 from estimator_bridge.private_tf import batch_op
 
 NAMES = ["a", "b", "c", "label"]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from estimator_bridge import row_batches, tf
+from estimator_bridge import tf
+from estimator_bridge.array_datasets import row_batches
 from estimator_bridge.process import batch_first
 
 pytestmark = pytest.mark.versions

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import tensorflow as tf
 
+from ..private_tf import map_op
+from ..process import batch_first
 from . import graph_arrays
-from .private_tf import map_op
-from .process import batch_first
 
 __all__ = ["Numbered", "exchange", "number"]
 
