@@ -124,7 +124,7 @@ BRIDGE_ROOMS = {
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",
-    "tf1": "era process tf1.contrib checkpoints private_tf errors terminal",
+    "tf1": "era process patches tf1.contrib checkpoints private_tf errors terminal",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),

@@ -310,7 +310,7 @@ class _StopHook(tf.compat.v1.train.SessionRunHook):
 
     def __init__(self, step: Step, parameters: Parameters):
         self._counts = [step.num_finalized_trees, step.num_attempted_layers]
-        self._later_counts = list(step.later_counts)
+        self._later_counts = step.later_counts
         self._max_trees = parameters.n_trees
         self._max_layers = 2 * parameters.n_trees * parameters.growth.max_depth
 

@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 29
 
 
 class _Column:
-    """The rows of an array.
+    """The rows of an array; no tuple, which TensorFlow would flatten with the features.
 
     Args:
       array: [rows, ...].

@@ -7,12 +7,11 @@ spin, because an operation waits for all of them, and a thread that has to be wo
 docs/bridge.md has the figures.
 """
 
-import functools
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from ..private_tf import session
+from . import session_options
 
 __all__ = ["apply"]
 
@@ -22,23 +21,13 @@ _devices_started = False
 
 def apply() -> None:
     """Has the sessions from now on let these threads sleep, but for threads of a single session."""
-    construct = session.BaseSession.__init__
-    if getattr(construct, "_bridged", False):
-        return
+    session_options.change(_prepare)
 
-    @functools.wraps(construct)
-    def construct_configured(self: Any, target: Any = "", graph: Any = None, config: Any = None):
-        if config is None:
-            config = tf.ConfigProto()
-        # Another type is refused by the session.
-        if isinstance(config, tf.ConfigProto):
-            if not target:
-                _start_devices(config)
-            config = _configure(config)
-        construct(self, target, graph, config)
 
-    vars(construct_configured)["_bridged"] = True
-    session.BaseSession.__init__ = construct_configured
+def _prepare(config: Any, target: Any) -> None:
+    if not target:
+        _start_devices(config)
+    _configure(config)
 
 
 def _start_devices(config: Any) -> None:
@@ -57,10 +46,6 @@ def _start_devices(config: Any) -> None:
         tf.Session(graph=tf.Graph(), config=copy).close()
 
 
-def _configure(config: Any) -> Any:
-    if config.use_per_session_threads:
-        return config
-    copy = tf.ConfigProto()
-    copy.CopyFrom(config)
-    copy.experimental.disable_thread_spinning = True
-    return copy
+def _configure(config: Any) -> None:
+    if not config.use_per_session_threads:
+        config.experimental.disable_thread_spinning = True

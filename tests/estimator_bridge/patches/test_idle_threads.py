@@ -31,7 +31,7 @@ def test_the_first_session_starts_the_threads_within_operations(monkeypatch):
     monkeypatch.setattr(idle_threads, "_devices_started", False)
     made, configure = [], idle_threads._configure
     monkeypatch.setattr(
-        idle_threads, "_configure", lambda config: made.append(configure(config)) or made[-1]
+        idle_threads, "_configure", lambda config: made.append(config) or configure(config)
     )
     for _ in range(2):
         tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=3)).close()
