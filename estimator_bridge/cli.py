@@ -15,7 +15,11 @@ __all__ = ["main"]
 _COMMANDS = {
     "run": (
         "process.run",
-        "run a program that uses tf.estimator: run [--tf1] SCRIPT|-m MODULE [args]",
+        "run a program that uses tf.estimator: run [--tf1] SCRIPT|NOTEBOOK|-m MODULE [args]",
+    ),
+    "kernel": (
+        "process.kernel",
+        "make a kernel for Jupyter whose notebooks have tf.estimator: kernel [--tf1]",
     ),
     "audit": (
         "audit.command",

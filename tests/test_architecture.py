@@ -106,7 +106,10 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
-    "audit": "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs terminal",
+    "audit": (
+        "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs notebook_cells "
+        "terminal"
+    ),
     "convert.command": "convert.write convert.read convert.plan errors logs signals terminal",
     "convert.verify": (
         "convert.write convert.read convert.plan process scaled_regression html_page errors logs "
@@ -122,8 +125,8 @@ BRIDGE_ROOMS = {
     "repair": "loadable downgrade boosted_trees contrib_operations errors logs terminal versions",
     "loadable": "downgrade checkpoint_index checkpoint_paths errors",
     "downgrade": "process private_tf errors logs terminal versions",
-    "era": "process shims tf1 index_table versions errors",
-    "process": "downgrade era tf1 shims errors current_folder terminal",
+    "era": "process shims tf1 index_table versions errors notebook_cells",
+    "process": "downgrade era tf1 shims errors current_folder notebook_cells terminal",
     "tf1": "era process patches tf1.contrib checkpoints private_tf errors terminal",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
@@ -144,6 +147,7 @@ BRIDGE_ROOMS = {
     "processor": "",
     "scaled_regression": "",
     "current_folder": "",
+    "notebook_cells": "",
     "durable": "",
     "private_tf": "",
     "versions": "",

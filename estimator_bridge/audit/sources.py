@@ -8,21 +8,22 @@ import bisect
 import codecs
 import errno
 import io
-import json
 import os
 import re
 import stat
 import tokenize
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
+
+from .. import notebook_cells
 
 __all__ = ["Parsed", "Problem", "find", "parse", "read"]
 
-_SUFFIXES = (".py", ".ipynb")
+_SUFFIXES = (".py", notebook_cells.SUFFIX)
 # Largest file that is read, in bytes. The syntax tree of a source takes a hundred times its size;
 # most of a notebook is output.
-_MAX_BYTES = {".py": 4 << 20, ".ipynb": 64 << 20}
+_MAX_BYTES = {".py": 4 << 20, notebook_cells.SUFFIX: 64 << 20}
 _MAX_SOURCE = 4 << 20
 # Characters of a line that are searched for Python 2; some patterns take quadratic time.
 _SEARCHED = 400
@@ -169,7 +170,7 @@ def parse(path: str, data: bytes) -> Parsed:
       path: path of the file, whose suffix distinguishes notebooks from scripts.
       data: content of the file.
     """
-    if path.endswith(".ipynb"):
+    if path.endswith(notebook_cells.SUFFIX):
         return _parse_notebook(data)
     text, problem = _decode(data)
     if problem is not None:
@@ -219,64 +220,24 @@ def _syntax_problem(text: str, error: SyntaxError) -> Problem:
 
 def _parse_notebook(data: bytes) -> Parsed:
     try:
-        notebook = json.loads(data.decode("utf-8-sig"))
-        if not isinstance(notebook, dict):
-            raise ValueError("it is not a JSON object")
-        # Version 3 of the format has the cells one level deeper.
-        sheets = notebook.get("worksheets") or [notebook]
-        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
-        sources = [_cell_source(cell) for cell in cells]
-        if sum(map(len, sources)) > _MAX_SOURCE:
-            raise ValueError(f"its code is larger than {_MAX_SOURCE >> 20} MiB")
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        return Parsed(None, [Problem(f"not a notebook: {error}")], [])
-    metadata = notebook.get("metadata")
-    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
-    language = kernel.get("language", "python") if isinstance(kernel, dict) else "python"
-    if str(language).lower() not in ("python", "python3", "python2"):
-        return Parsed(ast.Module(body=[], type_ignores=[]), [], [])
+        cells = notebook_cells.read(data)
+        if sum(len(cell.text) for cell in cells) > _MAX_SOURCE:
+            raise ValueError(f"not a notebook: its code is larger than {_MAX_SOURCE >> 20} MiB")
+    except ValueError as error:
+        return Parsed(None, [Problem(str(error))], [])
     body: list[ast.stmt] = []
     places: list[tuple[int, int]] = []
     problems: list[Problem] = []
     offset = 0
-    for number, source in enumerate(sources, 1):
+    for cell in cells:
+        source = cell.source
         if not source:
             continue
-        places.append((offset + 1, number))
+        places.append((offset + 1, cell.number))
         tree, problem = _parse_source(source)
         if problem is not None:
-            problems.append(Problem(f"cell {number}: {problem.what}", problem.line))
+            problems.append(Problem(f"cell {cell.number}: {problem.what}", problem.line))
         if tree is not None:
             body.extend(ast.increment_lineno(tree, offset).body)
         offset += source.count("\n") + 1
     return Parsed(ast.Module(body=body, type_ignores=[]), problems, places)
-
-
-def _cell_source(cell: dict[str, Any]) -> str:
-    """Returns the Python source of a code cell without IPython syntax; "" for other cells.
-
-    Line numbers do not change.
-    """
-    if cell.get("cell_type") != "code":
-        return ""
-    source = cell.get("source", cell.get("input", ""))
-    text = source if isinstance(source, str) else "".join(source)
-    first = text.lstrip().split("\n", 1)[0]
-    if first.startswith("%%") and first.split()[0] not in (
-        "%%time",
-        "%%timeit",
-        "%%capture",
-        "%%prun",
-    ):
-        return ""
-    lines = []
-    for line in text.split("\n"):
-        bare = line.strip()
-        if bare.startswith(("%", "!", "?")) or (bare.endswith("?") and not bare.startswith("#")):
-            # With `pass`, a block that consists only of this line remains valid.
-            line = line[: len(line) - len(line.lstrip())] + "pass"
-        else:
-            # x = !ls and x = %magic
-            line = re.sub(r"^(\s*\w+\s*=)\s*[!%].*$", r"\1 None", line)
-        lines.append(line)
-    return "\n".join(lines)

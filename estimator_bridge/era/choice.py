@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+from .. import notebook_cells
 from . import TF1, declared, optimizers, trained, used
 
 __all__ = ["Choice", "choose"]
@@ -31,7 +32,7 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
 
     Args:
       program: path of a script or folder; its project is searched.
-      source: the Python file that runs; "" if it is not known.
+      source: the Python file or notebook that runs; "" if it is not known.
       arguments: the program's arguments, which may name the folder of a checkpoint.
 
     Returns:
@@ -40,7 +41,7 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
     found = declared.find(program)
     if found is not None:
         return Choice(found.version, found.where)
-    if not source.endswith(".py") or not os.path.isfile(source):
+    if not source.endswith((".py", notebook_cells.SUFFIX)) or not os.path.isfile(source):
         return None
     names = used.find(source)
     if names.version == TF1:

@@ -2,13 +2,19 @@
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from .. import notebook_cells
 from . import TF1
 
-__all__ = ["Names", "find"]
+__all__ = ["MAGIC", "Names", "find"]
+
+# With this magic, notebooks of Colab chose a TensorFlow.
+MAGIC = "tensorflow_version"
+_MAGIC = re.compile(rf"^[ \t]*%{MAGIC}[ \t]+1\b", re.M)
 
 # Names that only TensorFlow 1.x has, by their first parts below `tensorflow`.
 _ONLY_1X = """
@@ -98,7 +104,7 @@ def find(program: str) -> Names:
     """Returns what the names in a program, and in the files that it imports, tell.
 
     Args:
-      program: path of a Python file.
+      program: path of a Python file or a notebook.
     """
     start = Path(os.path.realpath(program))
     found: list[tuple[tuple[int, int], str]] = []
@@ -106,13 +112,17 @@ def find(program: str) -> Names:
     pending, seen = [start], {start}
     while pending:
         path = pending.pop(0)
-        text, tree = _read(path)
-        if tree is None:
-            continue
-        if any(word in text for word in _SEVERAL_VERSIONS):
+        parts = _read(path)
+        for part in parts:
+            chosen = _MAGIC.search(part.text) if path.suffix == notebook_cells.SUFFIX else None
+            if chosen:
+                line = part.text.count("\n", 0, chosen.start()) + 1
+                return Names(TF1, f"{part.place}, line {line}, has %{MAGIC} 1.x", False)
+        if any(word in part.text for part in parts for word in _SEVERAL_VERSIONS):
             return Names(None, "", False)
-        reader = _Reader(path.name)
-        reader.visit(tree)
+        reader = _Reader()
+        for part in parts:
+            reader.read(part)
         found += reader.found
         chooses_optimizer = chooses_optimizer or reader.chooses_optimizer
         for imported in _local_files(reader.imports, path, start.parent):
@@ -123,15 +133,43 @@ def find(program: str) -> Names:
     return Names(version, where, chooses_optimizer)
 
 
-def _read(path: Path) -> tuple[str, Optional[ast.Module]]:
+class _Part(NamedTuple):
+    """A file, or a cell of a notebook.
+
+    Attributes:
+      place: its name, for a message.
+      text: its content.
+      tree: its Python; None if it cannot be parsed. Running the program tells what is wrong.
+    """
+
+    place: str
+    text: str
+    tree: Optional[ast.Module]
+
+
+def _read(path: Path) -> list[_Part]:
+    """Returns the parts of a file; none if it cannot be read."""
+    is_notebook = path.suffix == notebook_cells.SUFFIX
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
-            return "", None
-        text = path.read_text(encoding="utf-8", errors="replace")
-        return text, ast.parse(text)
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        # Running the program tells what is wrong with the file.
-        return "", None
+        # Most of a notebook is output.
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES * (64 if is_notebook else 1):
+            return []
+        if not is_notebook:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            return [_Part(path.name, text, _parse(text))]
+        return [
+            _Part(f"{path.name}, cell {cell.number}", cell.text, _parse(cell.source))
+            for cell in notebook_cells.read(path.read_bytes())
+        ]
+    except (OSError, ValueError):
+        return []
+
+
+def _parse(text: str) -> Optional[ast.Module]:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _local_files(imports: list[str], importer: Path, start: Path) -> Iterator[Path]:
@@ -148,7 +186,7 @@ def _local_files(imports: list[str], importer: Path, start: Path) -> Iterator[Pa
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects the names of one file.
+    """Collects the names of one file, which may have several parts.
 
     Attributes:
       found: (version, where) of the names that tell a version.
@@ -156,13 +194,19 @@ class _Reader(ast.NodeVisitor):
       imports: dotted names in import statements, relative ones with leading dots.
     """
 
-    def __init__(self, file: str):
+    def __init__(self) -> None:
         self.found: list[tuple[tuple[int, int], str]] = []
         self.chooses_optimizer = False
         self.imports: list[str] = []
-        self._file = file
+        self._place = ""
         # Local name -> path below `tensorflow`, "" for the package itself.
         self._known: dict[str, str] = {}
+
+    def read(self, part: _Part) -> None:
+        """Collects the names of a part."""
+        self._place = part.place
+        if part.tree is not None:
+            self.visit(part.tree)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -238,7 +282,7 @@ class _Reader(ast.NodeVisitor):
                 return
 
     def _add(self, version: tuple[int, int], name: str, line: int) -> None:
-        self.found.append((version, f"{self._file}, line {line}, uses {name}"))
+        self.found.append((version, f"{self._place}, line {line}, uses {name}"))
 
 
 def _below_tensorflow(name: str) -> Optional[str]:

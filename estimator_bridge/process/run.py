@@ -1,7 +1,8 @@
 """Runs an unchanged program in a process that has Estimators.
 
 The program's `__main__`, `sys.argv`, `sys.path[0]`, tracebacks, exit status and signals are those
-of `python SCRIPT` and `python -m MODULE`. The Python processes that it starts have Estimators too.
+of `python SCRIPT` and `python -m MODULE`. Cells of a notebook run like a script. The Python
+processes that the program starts have Estimators too.
 """
 
 import importlib.machinery
@@ -14,16 +15,16 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import current_folder, era, install, terminal, tf1
+from .. import current_folder, era, install, notebook_cells, terminal, tf1
 from ..era import advice, choice, unchosen
 from ..errors import BridgeError
 from ..tf1 import generators
-from . import batch_first, children
+from . import batch_first, children, notebooks
 from .importing import prefer_folders
 
 __all__ = ["Target", "main", "parse"]
 
-_USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
+_USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipynb [args]
        python -m estimator_bridge run [options] -m MODULE [args]
 
   --as=VERSION   `import tensorflow as tf` gives the interface of this TensorFlow, 2.0 to 2.15 or
@@ -44,7 +45,7 @@ class Target(NamedTuple):
     """The program to run.
 
     Attributes:
-      name: path of a script, folder or archive; or a module's dotted name.
+      name: path of a script, notebook, folder or archive; or a module's dotted name.
       is_module: whether it is a module's name.
       args: the program's own arguments, unchanged.
       as_version: the (major, minor) of the TensorFlow that the program gets; None for no choice.
@@ -156,7 +157,7 @@ def _choose_version(target: Target) -> Optional[tuple[int, int]]:
 
 
 def _find_source(target: Target) -> str:
-    """Returns the Python file that runs; "" for an archive, or a module outside this folder."""
+    """Returns the file that runs; "" for an archive, or a module outside this folder."""
     if not target.is_module:
         main_file = os.path.join(target.name, "__main__.py")
         return main_file if os.path.isdir(target.name) else target.name
@@ -208,7 +209,13 @@ def _is_container(path: str) -> bool:
 _run_module: Callable[..., Any] = vars(runpy)["_run_module_as_main"]
 
 
-def _run(target: Target) -> None:
+def _run(target: Target, cells: Optional[list[notebook_cells.Cell]]) -> None:
+    """Runs the program.
+
+    Args:
+      target: the program.
+      cells: those of a notebook; None for other programs.
+    """
     if target.is_module:
         sys.argv = ["-m", *target.args]
         _set_first_path(os.getcwd())
@@ -222,7 +229,10 @@ def _run(target: Target) -> None:
         _run_module("__main__", False)
     else:
         _set_first_path(os.path.dirname(os.path.realpath(target.name)))
-        _run_file(target.name)
+        if cells is None:
+            _run_file(target.name)
+        else:
+            notebooks.run(target.name, cells, _new_main())
 
 
 def _own_frames_removed(traceback: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
@@ -247,6 +257,8 @@ def main(argv: list[str]) -> int:
             f"estimator_bridge run: no such file: {os.path.abspath(target.name)}", file=sys.stderr
         )
         return 2
+    is_notebook = not target.is_module and target.name.endswith(notebook_cells.SUFFIX)
+    cells = notebooks.load(target.name) if is_notebook else None
     version = _choose_version(target)
     if target.fast and version != era.TF1:
         print("estimator_bridge run: --fast needs --tf1", file=sys.stderr)
@@ -271,8 +283,9 @@ def main(argv: list[str]) -> int:
         unchosen.warn()
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
+    notebooks.add_magic(version)
     try:
-        _run(target)
+        _run(target, cells)
     except SystemExit:
         raise
     except BaseException as error:

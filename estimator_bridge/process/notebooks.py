@@ -1,0 +1,135 @@
+"""Runs the cells of a notebook as a program.
+
+IPython executes each cell, so its magics, `!commands` and displayed values work as in Jupyter. The
+folder of the notebook is the current folder, as it is there.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Optional
+
+from .. import notebook_cells, terminal
+from ..era import TF1, format_version, used
+from ..errors import BridgeError
+from .importing import call_when_imported
+
+__all__ = ["add_magic", "load", "run"]
+
+_SHELL = "IPython.core.interactiveshell"
+
+
+def add_magic(version: Optional[tuple[int, int]]) -> None:
+    """Gives IPython the magic with which notebooks of Colab chose a TensorFlow.
+
+    The magic fails where it asks for TensorFlow 1.x and the notebook gets another.
+
+    Args:
+      version: the (major, minor) that the process gets; None without a choice.
+    """
+
+    def choose(line: str) -> None:
+        is_met = (version == TF1) == line.strip().startswith("1")
+        if not is_met:
+            gets = f"TensorFlow {format_version(version)}" if version else "today's TensorFlow"
+            raise importlib.import_module("IPython.core.error").UsageError(
+                f"%{used.MAGIC} {line.strip()}: the notebook gets {gets}; choose with the option "
+                "--tf1 or --as of estimator_bridge"
+            )
+
+    def add() -> None:
+        shell = importlib.import_module(_SHELL).InteractiveShell
+        prepare = shell.init_magics
+
+        def init_magics(self: Any) -> None:
+            prepare(self)
+            self.register_magic_function(choose, magic_name=used.MAGIC)
+
+        shell.init_magics = init_magics
+
+    call_when_imported(_SHELL, add)
+
+
+def load(path: str) -> list[notebook_cells.Cell]:
+    """Returns the cells of code of a notebook.
+
+    Args:
+      path: of the notebook.
+
+    Raises:
+      BridgeError: the file is not a notebook of Python, or IPython is not installed.
+    """
+    try:
+        with open(path, "rb") as file:
+            cells = notebook_cells.read(file.read())
+    except (OSError, ValueError) as error:
+        raise BridgeError(f"{path}: {error}") from error
+    if not cells:
+        raise BridgeError(f"{path}: the notebook has no code in Python")
+    if importlib.util.find_spec("IPython") is None:
+        raise BridgeError(f"{path}: a notebook needs IPython: pip install ipython")
+    return cells
+
+
+def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> None:
+    """Runs the cells of a notebook, to its end or to the first one that fails.
+
+    Values and errors are printed as IPython prints them, errors on standard error.
+
+    Args:
+      path: of the notebook.
+      cells: its cells.
+      module: the program's `__main__`.
+
+    Raises:
+      BaseException: what a cell has raised. It has been printed, so sys.excepthook is silent.
+    """
+    os.chdir(os.path.dirname(os.path.abspath(path)))
+    with tempfile.TemporaryDirectory() as folder:
+        shell = _make_shell(module, folder)
+        for cell in cells:
+            done = shell.run_cell(cell.text, store_history=True)
+            error = done.error_before_exec or done.error_in_exec
+            if error is None or cell.may_fail:
+                continue
+            if not isinstance(error, SystemExit):
+                name = terminal.escape(os.path.basename(path))
+                print(f"estimator_bridge: cell {cell.number} of {name} failed", file=sys.stderr)
+                sys.excepthook = lambda *raised: None
+            raise error
+
+
+def _make_shell(module: ModuleType, folder: str) -> Any:
+    """Returns a new shell of IPython.
+
+    Args:
+      module: whose names the cells have.
+      folder: for its files, which are of no use later.
+    """
+
+    class Shell(importlib.import_module(_SHELL).InteractiveShell):  # type: ignore[misc]
+        def _showtraceback(self, kind: Any, value: Any, lines: Any) -> None:
+            if not isinstance(value, SystemExit):
+                # What the cell has printed comes first, also in a file.
+                sys.stdout.flush()
+                print(self.InteractiveTB.stb2text(lines), file=sys.stderr)
+
+        def enable_gui(self, gui: Any = None) -> None:
+            """For `%matplotlib inline`: there is no window."""
+
+        def ask_exit(self) -> None:
+            """For `exit()`."""
+            raise SystemExit
+
+    # How a person would leave the shell.
+    warnings.filterwarnings("ignore", message="To exit: use")
+    config = importlib.import_module("traitlets.config").Config()
+    config.HistoryManager.enabled = False
+    if not sys.stderr.isatty():
+        config.InteractiveShell.colors = "NoColor"
+    return Shell.instance(config=config, user_module=module, ipython_dir=folder)
