@@ -12,6 +12,10 @@ from . import current_folder
 current_folder.remove()
 
 # ruff: noqa: E402
+from . import start
+
+start.prepare_command()
+
 import importlib
 import importlib.util
 import sys

@@ -1,13 +1,13 @@
 """The command line: runs a command and prints the bridge's own errors as one line."""
 
-import contextlib
 import difflib
 import importlib
 import sys
 from typing import Optional
 
-from .errors import BridgeError
+from .errors import BridgeError, describe_os_error
 from .signals import SignalReceived, end_command, handle_signals
+from .terminal import end_output, tolerate_closed_output
 
 __all__ = ["main"]
 
@@ -58,13 +58,15 @@ def main(argv: Optional[list[str]] = None) -> int:
       argv: the command and its arguments; None: those of this process.
 
     Returns:
-      The exit status of the command; 2 for wrong arguments or a BridgeError; 128 + number after
-      SIGINT or SIGTERM, except with `run`, whose signals are the program's.
+      The exit status of the command; 2 for wrong arguments or a BridgeError, and after an error of
+      the system; 128 + number after SIGINT or SIGTERM. With `run`, signals and errors of the system
+      are the program's.
     """
     argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else None
     if command in ("-h", "--help"):
-        print(_usage())
+        with tolerate_closed_output():
+            print(_usage())
         return 0
     if command not in _COMMANDS:
         if command is None:
@@ -77,12 +79,34 @@ def main(argv: Optional[list[str]] = None) -> int:
         print(f"estimator_bridge: {problem}; --help lists the commands", file=sys.stderr)
         return 2
     try:
-        with contextlib.nullcontext() if command == "run" else handle_signals():
-            module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
-            status: int = module.main(argv[1:])
-            return status
-    except SignalReceived as received:
-        return end_command(received, "no unfinished file is left; the same command begins again")
+        return _start(command, argv[1:]) if command == "run" else _run(command, argv[1:])
     except BridgeError as error:
         print(f"estimator_bridge: {error}", file=sys.stderr)
         return 2
+
+
+def _run(command: str, argv: list[str]) -> int:
+    """Runs a command that is none of the user; returns its exit status."""
+    try:
+        with handle_signals():
+            try:
+                return _start(command, argv)
+            finally:
+                # Here, so that an error of it is told in one line.
+                sys.stdout.flush()
+    except SignalReceived as received:
+        return end_command(received, "no unfinished file is left; the same command begins again")
+    except BrokenPipeError:
+        # The reader of standard output, for example `head`, has closed it.
+        end_output()
+        return 1
+    except OSError as error:
+        print(f"estimator_bridge: {describe_os_error(error)}", file=sys.stderr)
+        end_output()
+        return 2
+
+
+def _start(command: str, argv: list[str]) -> int:
+    module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
+    status: int = module.main(argv)
+    return status

@@ -8,7 +8,7 @@ therefore remove the folder before they import anything else. What loads a user'
 import os
 import sys
 
-__all__ = ["prepend", "remove", "restore"]
+__all__ = ["find_started_module", "prepend", "remove", "restore"]
 
 _COMMANDS = ("estimator_bridge", "trainer")
 # The checkout or the folder of installed packages that contains this package.
@@ -17,7 +17,7 @@ _PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _removed: list[str] = []
 
 
-def _started_module() -> str:
+def find_started_module() -> str:
     """Returns the module of `python -m MODULE` while its package is imported, else ''."""
     if sys.argv[:1] != ["-m"]:
         return ""
@@ -29,7 +29,8 @@ def _started_module() -> str:
         except OSError:
             return ""
     index = len(words) - len(sys.argv)
-    return words[index] if 0 < index < len(words) else ""
+    # In `python -mMODULE`, they are one word.
+    return words[index].removeprefix("-m") if 0 < index < len(words) else ""
 
 
 def remove() -> None:
@@ -37,9 +38,13 @@ def remove() -> None:
 
     The folder stays if it is the one that contains the packages.
     """
-    if _started_module().split(".")[0] not in _COMMANDS or not sys.path:
+    if find_started_module().split(".")[0] not in _COMMANDS or not sys.path:
         return
-    if os.path.abspath(sys.path[0] or ".") == os.getcwd() != _PACKAGES_FOLDER:
+    try:
+        here = os.getcwd()
+    except OSError:  # It has been deleted.
+        return
+    if os.path.abspath(sys.path[0] or ".") == here != _PACKAGES_FOLDER:
         _removed.append(sys.path.pop(0))
 
 

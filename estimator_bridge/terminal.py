@@ -8,13 +8,16 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Optional
 
 __all__ = [
     "SEPARATOR",
     "describe_progress",
+    "end_output",
     "escape",
     "escape_lines",
     "find_width",
@@ -25,6 +28,7 @@ __all__ = [
     "has_color",
     "paint_status",
     "quote_command",
+    "tolerate_closed_output",
 ]
 
 # Text between the parts of a line.
@@ -246,3 +250,27 @@ def has_color(stream: Any) -> bool:
     """
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return bool(stream.isatty() and not is_plain)
+
+
+@contextmanager
+def tolerate_closed_output() -> Iterator[None]:
+    """Ends the output, and goes on, if its reader closes it while a `with` statement runs.
+
+    The reader may be `head`, for instance.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        end_output()
+
+
+def end_output() -> None:
+    """Writes what was printed to standard output; if that fails, it goes nowhere.
+
+    Without this, Python reports the error again when it ends, and ends with status 120.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -102,13 +102,13 @@ TRAINER = {
 # The same of `estimator_bridge`; "" is its __init__.
 BRIDGE_ROOMS = {
     "__main__": "cli",
-    "cli": "signals errors",
+    "cli": "signals errors terminal",
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
     "audit": (
         "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs notebook_cells "
-        "terminal"
+        "signals terminal"
     ),
     "convert.command": "convert.write convert.read convert.plan errors logs signals terminal",
     "convert.verify": (
@@ -146,6 +146,7 @@ BRIDGE_ROOMS = {
     "logs": "process",
     "processor": "",
     "scaled_regression": "",
+    "start": "current_folder",
     "current_folder": "",
     "notebook_cells": "",
     "durable": "",

@@ -4,6 +4,7 @@ import runpy
 import sys
 from typing import Optional
 
+from estimator_bridge.terminal import tolerate_closed_output
 from trainer.errors import USER_ERROR_STATUS, nearest
 
 # Command → its description. Each command is a module of this package; only the chosen one is
@@ -68,7 +69,8 @@ def main(argv: Optional[list[str]] = None) -> int:
     """
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in ("--help", "-h", "help"):
-        print(describe())
+        with tolerate_closed_output():
+            print(describe())
         return 0
     if argv and argv[0] == "--version":
         from trainer.config.arguments import describe_version

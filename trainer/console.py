@@ -20,6 +20,7 @@ from estimator_bridge.terminal import (
     fit_live,
     format_secs,
     paint_status,
+    tolerate_closed_output,
 )
 
 # Seconds between two progress lines where the output is not a terminal.
@@ -43,7 +44,8 @@ def show(text: str) -> None:
         text: the result, one or more lines, without the last line end.
     """
     _clear(sys.stderr)
-    _print(escape_lines(text), sys.stdout)
+    with tolerate_closed_output():
+        _print(escape_lines(text), sys.stdout)
 
 
 def show_error(text: str) -> None:

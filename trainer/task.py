@@ -6,6 +6,7 @@ import traceback
 from typing import Optional
 
 import estimator_bridge
+from estimator_bridge.terminal import tolerate_closed_output
 from trainer import config as config_lib
 from trainer.api.jobs import Host, announce_error, run_in_workspace
 from trainer.config import flags
@@ -32,14 +33,16 @@ def main(argv: list[str]) -> int:
                 if command is None:
                     return 0
                 if command.prints == "json_schema":
-                    print(json.dumps(config_lib.Config.model_json_schema(), indent=2))
+                    with tolerate_closed_output():
+                        print(json.dumps(config_lib.Config.model_json_schema(), indent=2))
                     return 0
                 config = config_lib.load_config(command.hparams, command.overrides)
             except UserError as error:
                 announce_error(error, argv, watch)
                 raise
             if command.prints == "config":
-                print(config_lib.to_yaml(config), end="")
+                with tolerate_closed_output():
+                    print(config_lib.to_yaml(config), end="")
                 return 0
             run_in_workspace(config, command, Host(watch, show, is_program=True))
     except UserError as error:

@@ -1,7 +1,6 @@
 """The command line of python -m trainer.launch."""
 
 import signal
-import sys
 from types import FrameType
 from typing import Optional
 
@@ -9,6 +8,7 @@ from absl import flags
 
 from trainer.cluster.launcher import Launcher, Plan
 from trainer.cluster.private_network import enter_private_network
+from trainer.config import commands
 from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
 from trainer.errors import UserError
 
@@ -70,15 +70,15 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    try:
-        plan = parse_plan(argv)
-        if plan is not None and plan.private_network:
-            enter_private_network()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.status
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    plan = parse_plan(argv)
     if plan is None:
         return 0
+    if plan.private_network:
+        enter_private_network()
     launcher = Launcher(plan)
     received: list[int] = []
 

@@ -12,6 +12,7 @@ from absl import flags
 
 from estimator_bridge import era
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.terminal import tolerate_closed_output
 from trainer.errors import UserError, nearest
 
 # Flags that absl adds to every command.
@@ -146,11 +147,10 @@ def parse_flags(
         raise UserError(f"--{name}: no such flag{suggestion} {LISTED}") from error
     except flags.Error as error:
         raise UserError(f"{' '.join(str(error).split())} {LISTED}") from error
-    if values.version:
-        print(describe_version())
-        return None
-    if values.help or values.helpfull:
-        print("\n\n".join(part for part in (usage.strip(), describe(values)) if part))
+    if values.version or values.help or values.helpfull:
+        parts = [describe_version()] if values.version else [usage.strip(), describe(values)]
+        with tolerate_closed_output():
+            print("\n\n".join(part for part in parts if part))
         return None
     if rest:
         raise UserError(f"{rest[0]!r} is not a flag; {stray_hint}")

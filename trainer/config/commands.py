@@ -8,11 +8,13 @@ from typing import Callable, Optional
 
 from absl import flags
 
+from estimator_bridge.errors import describe_os_error
 from estimator_bridge.signals import SignalReceived, end_command, handle_signals
+from estimator_bridge.terminal import end_output
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error
-from trainer.errors import UserError, redact_data
+from trainer.errors import USER_ERROR_STATUS, UserError, redact_data
 
 # Options that limit the sizes in data files, and one that says which columns files may lack.
 LIMITS = ("data.max_row_mib", "data.max_column_mib", "data.added_columns")
@@ -143,7 +145,7 @@ def run(
     argv: list[str],
     remains: str = "no unfinished file is left; the same command begins again",
 ) -> int:
-    """Runs a command and prints a UserError, SIGINT or SIGTERM as one line.
+    """Runs a command; prints a UserError, an error of the system, SIGINT or SIGTERM as one line.
 
     Args:
         main: function from the arguments to the exit status.
@@ -151,12 +153,16 @@ def run(
         remains: after a signal, what is left and what to do next.
 
     Returns:
-        The exit status: that of `main`; after a UserError, its `status`: 2 or 75; after a signal,
-        128 + number.
+        The exit status: that of `main`; after a UserError, its `status`: 2 or 75; after an error of
+        the system, as of a full disk, 2; after a signal, 128 + number.
     """
     try:
         with handle_signals():
-            return main(argv)
+            try:
+                return main(argv)
+            finally:
+                # Here, so that an error of it is told in one line.
+                sys.stdout.flush()
     except SignalReceived as received:
         return end_command(received, remains)
     except UserError as error:
@@ -164,5 +170,9 @@ def run(
         return error.status
     except BrokenPipeError:
         # The reader of standard output, for example `head`, has closed it.
-        sys.stderr.close()
+        end_output()
         return 1
+    except OSError as error:
+        show_error(describe_os_error(error))
+        end_output()
+        return USER_ERROR_STATUS
