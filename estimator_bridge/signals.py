@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
 
-__all__ = ["SIGNALS", "SignalReceived", "end_command", "handle_signals"]
+__all__ = ["SIGNALS", "SignalReceived", "block_interrupts", "end_command", "handle_signals"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -54,6 +54,24 @@ def handle_signals(handler: Callable[[int, Any], None] = _raise) -> Iterator[Non
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@contextmanager
+def block_interrupts() -> Iterator[None]:
+    """Blocks SIGINT while a `with` statement runs, for ever in the processes that it starts.
+
+    Ctrl-C goes to all processes of a terminal. Without this, each of them prints a traceback; their
+    parent ends them in any case.
+    """
+    from multiprocessing import resource_tracker
+
+    # It unblocks the signal after its own start.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_command(received: SignalReceived, remains: str) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
 
+from ..signals import block_interrupts
 from . import sources
 from .resolve import CodeBase
 from .scan import ModuleFacts, scan
@@ -246,7 +247,9 @@ def _in_processes(work: list[_Work], processes: int) -> Iterator[_Result]:
 
     # Processes are not forked, because the caller may have threads. They import only this module.
     context = multiprocessing.get_context("spawn")
-    with context.Pool(processes, initializer=gc.disable) as pool:
+    with block_interrupts():
+        started = context.Pool(processes, initializer=gc.disable)
+    with started as pool:
         yield from pool.imap(_parse_one, work, chunksize=64)
 
 

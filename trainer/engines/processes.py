@@ -3,13 +3,13 @@
 import contextlib
 import multiprocessing
 import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Union
 
+from estimator_bridge.signals import block_interrupts
 from trainer.engines.work import Job, Outcome, Result, Tasks, open_outcome, start_job
 from trainer.errors import TemporaryError
 
@@ -72,7 +72,8 @@ class _Process:
         context = multiprocessing.get_context("spawn")
         self.end, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, job), daemon=True)
-        self._process.start()
+        with block_interrupts():
+            self._process.start()
         theirs.close()
 
     def begin(self, task: Any) -> None:
@@ -104,8 +105,6 @@ class _Process:
 
 def _serve(end: Connection, job: Job) -> None:
     """Runs the tasks that arrive, until the other end is closed."""
-    # Ctrl-C interrupts the parent, which then ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow_parent, daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
