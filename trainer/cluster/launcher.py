@@ -111,6 +111,10 @@ class Launcher:
             self._log(self._describe_ports())
         for role, index in self._plan.roles:
             self._start(f"{role}-{index}")
+            if self._stopping:
+                # The signal came before this process was there.
+                self._processes.send(signal.SIGTERM)
+                break
         status, chief_ended = 0, None
         running = self._processes.running
         while running:

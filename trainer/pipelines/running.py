@@ -95,12 +95,11 @@ class Runner:
         """Runs a command; a signal to this process goes to it."""
         arguments = step.list_arguments()
         self._log(f"{step.name}: {quote_command('python', '-m', *arguments)}")
-        process = subprocess.Popen(
-            [sys.executable, "-m", *arguments],
-            pass_fds=[lock.fileno()],
-            # Ctrl-C then interrupts only this process: a second signal ends training at once.
-            start_new_session=True,
-        )
+        early: list[int] = []
+
+        def note(number: int, frame: Any) -> None:
+            self._received = number
+            early.append(number)
 
         def forward(number: int, frame: Any) -> None:
             self._received = number
@@ -109,8 +108,19 @@ class Runner:
         # nohup has SIGHUP ignored, so that a run outlives its terminal.
         outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         handled = [each for each in _SIGNALS if each != signal.SIGHUP or not outlives]
-        before = {number: signal.signal(number, forward) for number in handled}
+        # An exception of a signal's handler would leave a process behind that has just started.
+        before = {number: signal.signal(number, note) for number in handled}
         try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *arguments],
+                pass_fds=[lock.fileno()],
+                # Ctrl-C then interrupts only this process: a second signal ends training at once.
+                start_new_session=True,
+            )
+            for number in handled:
+                signal.signal(number, forward)
+            for received in early:
+                process.send_signal(received)
             status = process.wait()
         finally:
             for number, handler in before.items():

@@ -96,8 +96,6 @@ def main(argv: list[str]) -> int:
         return 0
     options = _read_options(values, task_flags)
     signals = Signals()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signals.note)
     _search(options, signals)
     if signals.received:
         print("stopped; the same command continues the search", file=sys.stderr)
@@ -279,14 +277,16 @@ def _search(options: Options, signals: Signals) -> None:
         raise UserError(f"--study_dir={folder}: {error.strerror}; name another folder") from error
     _refuse_links(folder / TRIALS_FOLDER)
     with ExitStack() as stack:
-        is_stopped = lambda: bool(signals.received)  # noqa: E731
-        lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))
+        lock = stack.enter_context(locks.hold(folder, console.log))
         draws = options.search.is_judged or "run.report" in options.search.overrides
         server = ForkServer(PROGRAMS, (*MODULES, *(DRAWING if draws else ())))
         stack.callback(server.close)
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()
         _compare(folder, described)
+        # Until here, a signal ends the command at once.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signals.note)
         if not (folder / STUDY).exists():
             rehearse(search, folder, signals, console.log, server)
             if signals.received:

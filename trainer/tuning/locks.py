@@ -19,7 +19,7 @@ POLL_SECS = 0.1
 
 
 @contextmanager
-def hold(folder: Path, log: Callable[[str], None], is_stopped: Callable[[], bool]) -> Iterator[int]:
+def hold(folder: Path, log: Callable[[str], None]) -> Iterator[int]:
     """Locks a study while a `with` statement runs.
 
     The trials of a tuner that was killed notice it, save a checkpoint and end by themselves. This
@@ -28,7 +28,6 @@ def hold(folder: Path, log: Callable[[str], None], is_stopped: Callable[[], bool
     Args:
         folder: of the study.
         log: writes a line.
-        is_stopped: whether to wait no longer.
 
     Yields:
         A file descriptor that the processes of trials must inherit.
@@ -46,18 +45,18 @@ def hold(folder: Path, log: Callable[[str], None], is_stopped: Callable[[], bool
                 f"--study_dir={folder}: another trainer.tune works on it; wait for its end, or "
                 "name another folder"
             ) from error
-        _await(shared, log, is_stopped)
+        _await(shared, log)
         yield shared
     finally:
         os.close(shared)
         os.close(own)
 
 
-def _await(shared: int, log: Callable[[str], None], is_stopped: Callable[[], bool]) -> None:
+def _await(shared: int, log: Callable[[str], None]) -> None:
     # A process that user code has forked may hold the lock for ever; the trials end in this time.
     deadline = time.monotonic() + ORPHAN_SECS + POLL_SECS
     is_told = False
-    while time.monotonic() < deadline and not is_stopped():
+    while time.monotonic() < deadline:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(shared, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return

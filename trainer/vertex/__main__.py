@@ -291,22 +291,32 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
 
             more = stack.enter_context(run_emulator(job, values.put))
         running = rehearse.Rehearsal(replicas, more)
-        with _forward_signals(running):
+        with _forward_signals(running) as received:
             status = running.run()
     outcome = "all replicas ended well" if status == 0 else f"failed with status {status}"
+    if received:
+        status = 128 + received[0]
+        outcome = f"stopped by {signal.Signals(received[0]).name}; the same command begins again"
     print(f"rehearsal of {job.name}: {len(replicas)} replica(s): {outcome}")
     return status
 
 
 @contextlib.contextmanager
-def _forward_signals(running: rehearse.Rehearsal) -> Iterator[None]:
-    """Forwards SIGINT and SIGTERM to the replicas while a `with` statement runs."""
-    before = {
-        number: signal.signal(number, lambda *_: running.stop())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+def _forward_signals(running: rehearse.Rehearsal) -> Iterator[list[int]]:
+    """Ends the replicas at SIGINT and SIGTERM while a `with` statement runs; a second kills them.
+
+    Yields:
+        The signals that were received.
+    """
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        running.stop(signal.SIGKILL if received else signal.SIGTERM)
+        received.append(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield received
     finally:
         running.close()
         for number, handler in before.items():

@@ -131,20 +131,24 @@ class Rehearsal:
         self._replicas = replicas
         self._more = more
         self._processes = Processes(stream)
+        self._is_stopped = False
 
     def run(self) -> int:
         """Runs the replicas; returns 0, or the exit status of the first replica that fails."""
         for replica in self._replicas:
             environment = copy_environment({**self._more, **replica.environment})
             self._processes.start(replica.name, replica.command, environment)
-        status, ended, is_stopped = 0, None, False
+            if self._is_stopped:
+                # The signal came before this process was there.
+                self._processes.send(signal.SIGTERM)
+                break
+        status, ended = 0, None
         while self._processes.running:
             for name, code in self._processes.take_ended():
                 status = status or to_exit_status(code)
                 ended = ended or (time.monotonic() if code or name == "chief-0" else None)
             secs = time.monotonic() - ended if ended is not None else 0.0
-            if status and secs > STOP_SECS and not is_stopped:
-                is_stopped = True
+            if status and secs > STOP_SECS and not self._is_stopped:
                 self._processes.log("rehearse", "a replica has failed; the others are stopped")
                 self.stop()
             if secs > GRACE_SECS:
@@ -161,6 +165,7 @@ class Rehearsal:
         Args:
             number: the signal.
         """
+        self._is_stopped = True
         self._processes.send(number)
 
     def close(self) -> None:

@@ -1,9 +1,11 @@
 """Starts a command, such as the training pipeline, for what turned red or for new labels."""
 
+import os
 import shlex
 import subprocess
 from typing import NamedTuple, Optional
 
+from estimator_bridge.signals import SignalReceived
 from trainer.console import Console
 from trainer.watching.findings import RED
 from trainer.watching.report import Outcome
@@ -54,7 +56,7 @@ def start_following(following: Following, outcome: Outcome, state: State, consol
     why = f" ({new_labels:,} new labelled rows)" if enough else ""
     console.log(f"--then: {command}{why}")
     try:
-        status = subprocess.run(shlex.split(command), check=False).returncode
+        status = _run(command)
     except (OSError, ValueError) as error:
         console.warn(f"--then={command}: {error}; the next run starts it again")
         return
@@ -63,6 +65,22 @@ def start_following(following: Following, outcome: Outcome, state: State, consol
         return
     state.write_note(NOTE, red)
     state.write_note(LABELS_NOTE, labels)
+
+
+def _run(command: str) -> int:
+    """Returns the exit status of a command; a signal to this process goes to all of its processes.
+
+    Args:
+        command: as in a shell.
+    """
+    # Ctrl-C then interrupts only this process: a second signal would end training at once.
+    process = subprocess.Popen(shlex.split(command), start_new_session=True)
+    try:
+        return process.wait()
+    except SignalReceived as received:
+        os.killpg(process.pid, received.signal)
+        process.wait()
+        raise
 
 
 def _count_new(now: dict[str, int], then: dict[str, int]) -> int:

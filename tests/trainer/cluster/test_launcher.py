@@ -109,6 +109,21 @@ def test_a_follower_of_the_chief_is_restarted_with_it(run_script):
     assert guarded in said.splitlines()[0]
 
 
+def test_a_signal_before_all_processes_are_there_ends_the_others(monkeypatch):
+    start, started = Processes.start, []
+
+    def sleep(self, name, command, environment):
+        started.append(name)
+        # The signal comes while the process is started, so it is not in the list yet.
+        launcher.stop()
+        start(self, name, [sys.executable, "-c", "import time; time.sleep(60)"], environment)
+
+    monkeypatch.setattr(Processes, "start", sleep)
+    launcher = Launcher(launcher_lib.Plan(0, 0, 1, 0, ["--x"]), io.StringIO(), io.StringIO())
+    assert (launcher.run(), started) == (143, ["chief-0"])
+    launcher.close()
+
+
 def test_processes_without_servers_open_no_ports(run_script):
     script = {"chief": [["evaluator-0", 0]], "evaluator": [["chief-0", 0]]}
     status, _, said = run_script(script, max_restarts=0)

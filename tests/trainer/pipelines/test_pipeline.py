@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,34 @@ def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path, press_ctrl_c):
     status, errors = press_ctrl_c([*RUN, "p.yaml"], Path("started"), env)
     assert status == 128 + signal.SIGINT, errors
     assert Path("signals").read_text() == "1"
+
+
+# Sends Ctrl-C to a run while the process of its step is being started.
+STARTING = """
+import os, signal, subprocess, sys
+if "trainer.pipeline" in sys.orig_argv:
+    class Popen(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            os.kill(os.getpid(), signal.SIGINT)
+    subprocess.Popen = Popen
+elif "trainer.schema" in sys.orig_argv:
+    import time
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(1))
+    time.sleep(0.5)
+    open("goes_on", "w").close()
+"""
+
+
+def test_ctrl_c_while_a_step_is_started_ends_the_step(work, tmp_path):
+    Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
+    Path("sitecustomize.py").write_text(STARTING)
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([*RUN, "p.yaml"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 128 + signal.SIGINT and "Traceback" not in done.stderr, done.stderr
+    time.sleep(1)
+    assert not Path("goes_on").exists()
+    assert [event["status"] for event in read_events() if event["event"] == "end"] == [130]
 
 
 # Keeps a step from going on before the file `go` exists.

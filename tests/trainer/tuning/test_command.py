@@ -1,5 +1,9 @@
 """What is wrong with a command is said in one line, before anything starts."""
 
+import os
+import signal
+import time
+
 import pytest
 
 from trainer.config.commands import run
@@ -43,6 +47,18 @@ def test_one_line(tmp_path, capsys, own, task, message):
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1 and message in errors[0]
     assert not folder.exists()
+
+
+def test_ctrl_c_while_the_data_are_read_ends_the_search_at_once(tmp_path, capsys, monkeypatch):
+    def read(search, console):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+        raise AssertionError("it goes on")
+
+    monkeypatch.setattr(command, "_count_rows", read)
+    own = [f"--study_dir={tmp_path / 'study'}", "--search=learning_rate=0.1..1"]
+    assert run(main, [*own, *TASK]) == 130
+    assert capsys.readouterr().err.startswith("stopped by SIGINT; ")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 import io
 import json
+import os
 import re
+import signal
 import sys
+import threading
 
 import pytest
 import yaml
@@ -21,6 +24,8 @@ import os, subprocess, sys
 pipe = int(os.environ["{PARENT_PIPE}"])
 subprocess.Popen([sys.executable, "-c", f"import os; os.read({{pipe}}, 1)"], pass_fds=(pipe,))
 """
+
+IGNORES = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
 
 
 @pytest.fixture
@@ -202,6 +207,25 @@ def test_the_others_are_stopped_after_a_replica_has_failed(monkeypatch):
     rehearsal.close()
     assert "rehearse    a replica has failed; the others are stopped" in said.getvalue()
     assert "killed" not in said.getvalue()
+
+
+@pytest.mark.parametrize("code, count", [("import time; time.sleep(60)", 1), (IGNORES, 2)])
+def test_a_signal_ends_the_replicas_and_a_second_kills_them(capsys, monkeypatch, code, count):
+    replicas = [rehearse.Replica("chief-0", [sys.executable, "-c", code], {})]
+    monkeypatch.setattr(vertex.jobs, "read_job", lambda path: jobs.Job("shop", "", {}, {}))
+    monkeypatch.setattr(rehearse, "count_replicas", lambda job: 1)
+    monkeypatch.setattr(rehearse, "list_replicas", lambda *given: replicas)
+    run = rehearse.Rehearsal.run
+
+    def interrupt(self):
+        for number in range(count):
+            timer = threading.Timer(1 + number, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+        return run(self)
+
+    monkeypatch.setattr(rehearse.Rehearsal, "run", interrupt)
+    assert vertex.main(["rehearse", "--job=job.yaml"]) == 130
+    assert "stopped by SIGINT; the same command begins again" in capsys.readouterr().out
 
 
 def test_a_child_that_keeps_the_output_open_is_named(monkeypatch):

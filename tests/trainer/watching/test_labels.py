@@ -1,9 +1,17 @@
 """Labels that come later tell how good the served model is, and how many are still missing."""
 
 import json
+import os
+import shlex
 import sys
+import textwrap
+import threading
 
 import pytest
+from waiting import wait_for_file
+
+from estimator_bridge.signals import SignalReceived, handle_signals
+from trainer.watching import following
 
 pytestmark = pytest.mark.quick
 
@@ -108,6 +116,27 @@ def test_a_command_is_started_once_for_what_turned_red(watch, log, tmp_path):
     log.write(3, break_it)
     watch(3, then)
     assert started.read_text() == "xxx"
+
+
+def test_a_signal_reaches_the_command_that_was_started(tmp_path):
+    marks = [tmp_path / name for name in ("started", "ended")]
+    program = textwrap.dedent(
+        f"""
+        import os, signal, sys, time
+        def end(number, frame):
+            open({str(marks[1])!r}, "w").close()
+            sys.exit(1)
+        signal.signal(signal.SIGTERM, end)
+        open({str(marks[0])!r}, "w").close()
+        time.sleep(60)
+        """
+    )
+    # As sh starts training; a shell ends at once.
+    command = f"sh -c {shlex.quote(shlex.join([sys.executable, '-c', program]) + '; true')}"
+    threading.Thread(target=lambda: (wait_for_file(marks[0]), os.kill(os.getpid(), 15))).start()
+    with pytest.raises(SignalReceived), handle_signals():
+        following._run(command)
+    wait_for_file(marks[1])
 
 
 def test_a_command_is_started_for_enough_new_labels(watch, log, label, tmp_path):
