@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Any, NamedTuple, Optional
 
 from . import versions
@@ -159,15 +160,17 @@ def _run_trials() -> list[dict[str, Any]]:
 
 
 def _records(*arguments: str) -> list[dict[str, Any]]:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    environment.pop("TF_CONFIG", None)
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=600,
-    )
+    # A trial that is killed, because the doctor is, removes no folder of its own.
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder}
+        environment.pop("TF_CONFIG", None)
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=600,
+        )
     records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -135,8 +135,13 @@ def _write(lines: Iterable[str], output: Optional[str]) -> None:
         sys.stdout.flush()
         return
     try:
-        with open(output, "x", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
+        file = open(output, "x", encoding="utf-8")  # noqa: SIM115
+        try:
+            with file:
+                file.writelines(line + "\n" for line in lines)
+        except BaseException:
+            os.remove(output)
+            raise
     except FileExistsError:
         raise BridgeError(
             f"audit: --output={output} exists already; name another file or remove it"
@@ -173,7 +178,7 @@ def main(argv: list[str]) -> int:
       argv: arguments of the command line.
 
     Returns:
-      The exit status: 0, 1 if --fail_on applies, or 130 if interrupted.
+      The exit status: 0, or 1 if --fail_on applies.
 
     Raises:
       BridgeError: an argument is invalid; the message is one line.
@@ -189,10 +194,9 @@ def main(argv: list[str]) -> int:
     progress = _Progress()
     try:
         report = audit(path, progress, processes=min(os.cpu_count() or 1, 32))
-    except KeyboardInterrupt:
+    except BaseException:
         progress.clear()
-        print("audit: interrupted", file=sys.stderr)
-        return 130
+        raise
     progress.end(report)
     if not report.num_files:
         return _audit_models(options)

@@ -1,7 +1,9 @@
 """What the doctor says of installed versions; no TensorFlow needed."""
 
+import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -44,6 +46,19 @@ def test_each_wrong_combination_has_a_remedy(tensorflow, changed, python, what, 
     findings = doctor.examine(found, python)
     assert len(findings) == 1
     assert what in findings[0].what and remedy in findings[0].remedy
+
+
+def test_a_trial_that_is_killed_leaves_no_folder(monkeypatch):
+    folders = []
+
+    def run(command, env, **options):
+        folders.append(tempfile.mkdtemp(dir=env["TMPDIR"]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        doctor._run_trials()
+    assert len(folders) == 1 and not os.path.exists(folders[0])
 
 
 def test_versions_compare_as_numbers():

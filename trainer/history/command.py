@@ -220,9 +220,18 @@ def _run_prune(words: list[str], values: flags.FlagValues, copies: storage.Copie
         doomed += 1
         show(f"remove  {escape(run.name)}")
         if values.remove:
-            remove(folder / run.name)
+            _remove_job(folder / run.name)
     done = "removed" if values.remove else "would be removed; add --remove to remove them"
     show(f"{doomed} of {len(runs)} jobs {done}")
+
+
+def _remove_job(job_dir: Path) -> None:
+    """Removes a job, last what describes it: after an interrupt, the same command goes on."""
+    if not job_dir.is_symlink():
+        for path in job_dir.iterdir():
+            if path.name not in FILES:
+                remove(path)
+    remove(job_dir)
 
 
 def _run_export(words: list[str], values: flags.FlagValues, copies: storage.Copies) -> None:

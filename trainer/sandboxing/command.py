@@ -15,7 +15,9 @@ tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it ha
 Exit status: 0 if nothing failed, 3 if something did.
 """
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -57,11 +59,14 @@ def _main(argv: list[str]) -> int:
         require_serving_api("warm-up requests", ", or add --nowarm_up")
     if any([check_address(address)["grpc"] for address in values.server]):
         require_serving_api("requests over gRPC")
-    with commands.open_storage(values) as copies:
-        return _run(values, copies)
+    with (
+        commands.open_storage(values) as copies,
+        tempfile.TemporaryDirectory(prefix="sandbox-") as folder,
+    ):
+        return _run(values, Path(folder, WARM_UP_REQUESTS), copies)
 
 
-def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
+def _run(values: flags.FlagValues, requests: Path, copies: storage.Copies) -> int:
     pythons = [find_python(python) for python in values["with"].value or ()]
     export = fetch_export(*arguments.get_export(values), copies)
     other = fetch_export(values.baseline, "--baseline", copies) if values.baseline else None
@@ -73,7 +78,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     extra = Path(export, EXTRA)
     if storage.is_remote(shown):
         extra = copies.open_output(f"{shown}/{EXTRA}", "--export", is_file=False)
-    warm_up = extra / WARM_UP_REQUESTS if values.warm_up else None
+    warm_up = requests if values.warm_up else None
     console.log(f"trying {export}")
     trial = _try(export, values, warm_up, values.server)
     compared: list[str] = []
@@ -124,17 +129,20 @@ def _try(
 def _store(
     report: dict[str, Any], extra: Path, warm_up: Optional[Path], copies: storage.Copies
 ) -> None:
-    path = extra / SANDBOX_REPORT
+    path, requests = extra / SANDBOX_REPORT, extra / WARM_UP_REQUESTS
     try:
         extra.mkdir(exist_ok=True)
-        storage.write_json(path, report)
         if warm_up is None:
             # Requests that fail would make the server refuse the model.
-            (extra / WARM_UP_REQUESTS).unlink(missing_ok=True)
+            requests.unlink(missing_ok=True)
+        else:
+            with storage.replaced(requests) as temporary:
+                shutil.copyfile(warm_up, temporary)
+        storage.write_json(path, report)
     except OSError as error:
         raise UserError(f"{extra}: cannot be written: {error.strerror}") from error
-    for one in (path, warm_up):
-        if one is not None:
+    for one in (path, requests):
+        if one.exists():
             copies.store_output(one)
 
 

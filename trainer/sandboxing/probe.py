@@ -9,7 +9,6 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -65,7 +64,7 @@ def try_export(
         for address in servers:
             _try_server(session, address, rows)
     if warm_up is not None:
-        write_requests(requests, Path(warm_up))
+        write_requests(requests, warm_up)
     write_line(done=True)
 
 
@@ -143,7 +142,7 @@ def _ask(session: ServingSession, name: str, inputs: dict[str, np.ndarray]) -> N
             raise UserError(f"output {output!r} is not a finite number")
 
 
-def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: Path) -> None:
+def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: str) -> None:
     """Writes requests as TFRecords of PredictionLog, which TensorFlow Serving sends to itself.
 
     Args:
@@ -152,9 +151,7 @@ def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: Path
     """
     from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-    path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    with tf.io.TFRecordWriter(str(temporary)) as writer:
+    with tf.io.TFRecordWriter(path) as writer:
         for name, inputs in requests:
             request = predict_pb2.PredictRequest()
             request.model_spec.signature_name = name
@@ -164,7 +161,6 @@ def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: Path
                 predict_log=prediction_log_pb2.PredictLog(request=request)
             )
             writer.write(log.SerializeToString())
-    temporary.replace(path)
 
 
 def main() -> int:

@@ -47,7 +47,10 @@ def build_sdist(output_dir: Path) -> Path:
             raise UserError(f"package: setuptools could not build it: {words[:200]}")
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
-            return Path(shutil.copy(made[0], output_dir))
+            path = output_dir / made[0].name
+            with storage.replaced(path) as temporary:
+                shutil.copy(made[0], temporary)
+            return path
         except OSError as error:
             raise UserError(f"--output_dir={output_dir}: {error.strerror}; name another") from error
 

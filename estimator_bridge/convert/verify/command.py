@@ -26,6 +26,7 @@ from ..read.source import (
     require_keras_3,
 )
 from ..write.plain_trees import name_numbers
+from ..write.targets import complete_together
 from ..write.tree_files import KINDS
 from .arrays import read_arrays
 from .beside import find_saved_model, run_beside
@@ -95,9 +96,12 @@ def main(argv: list[str]) -> int:
     set_verbosity("error")
     check_places(options)
     require_keras_3()
-    for path in (options.json, options.html):
-        if path and not Path(path).resolve().parent.is_dir():
+    outputs = [path for path in (options.json, options.html) if path]
+    for path in outputs:
+        if not Path(path).resolve().parent.is_dir():
             raise BridgeError(f"{path}: there is no folder {Path(path).resolve().parent}")
+        if os.path.isdir(path):
+            raise BridgeError(f"{path}: is a folder; name a file")
     for name in ("keras_model", *KINDS):
         path = getattr(options, name)
         if path and not os.path.exists(path):
@@ -105,10 +109,11 @@ def main(argv: list[str]) -> int:
     findings = verify(options)
     from .report import to_html, to_text
 
-    if options.json:
-        Path(options.json).write_text(json.dumps(findings, indent=1), encoding="utf-8")
-    if options.html:
-        Path(options.html).write_text(to_html(findings), encoding="utf-8")
+    texts = [json.dumps(findings, indent=1)] if options.json else []
+    texts += [to_html(findings)] if options.html else []
+    with complete_together(outputs) as paths:
+        for path, text in zip(paths, texts):
+            Path(path).write_text(text, encoding="utf-8")
     print(escape_lines(to_text(findings)))
     return 0 if findings["passed"] else 1
 

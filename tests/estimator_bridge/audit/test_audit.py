@@ -8,6 +8,7 @@ import pathlib
 import random as randomness
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,7 @@ from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
 from estimator_bridge.html_page import SCRIPT_POLICY
+from estimator_bridge.signals import SignalReceived
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -611,6 +613,41 @@ def test_single_file_and_output_file(tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     text = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "LinearRegressor" in text and "tensorrt" not in text
+
+
+def test_an_output_that_could_not_be_written_is_not_left(tmp_path):
+    def lines():
+        yield "first"
+        raise SignalReceived(signal.SIGTERM)
+
+    with pytest.raises(SignalReceived):
+        command._write(lines(), str(tmp_path / "out.txt"))
+    assert not (tmp_path / "out.txt").exists()
+
+
+# Sends Ctrl-C to the processes that parse, as a terminal does.
+PARSE = """
+import multiprocessing, os, signal, time
+from estimator_bridge.audit import files
+
+if __name__ == "__main__":
+    results = files._in_processes([("a.py", b"import os", frozenset())] * 200, 2)
+    next(results)
+    for child in multiprocessing.active_children():
+        os.kill(child.pid, signal.SIGINT)
+    time.sleep(1)
+    print(1 + len(list(results)))
+"""
+
+
+def test_ctrl_c_in_a_terminal_prints_nothing_of_the_processes(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PARSE)
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[3])}
+    done = subprocess.run(
+        [sys.executable, program], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("200\n", "")
 
 
 def test_closed_pipe_is_no_error(code_base):

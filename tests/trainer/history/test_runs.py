@@ -3,13 +3,17 @@
 import contextlib
 import json
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
+from estimator_bridge.signals import SignalReceived
 from trainer.config.commands import run
 from trainer.history.command import main
 from trainer.history.runs import INDEX, VERSION, list_runs
@@ -166,6 +170,23 @@ def test_prune_lists_first_and_removes_nothing_that_is_needed(jobs, capsys, tmp_
     assert lines[-1] == "2 of 7 jobs removed"
     left = sorted(path.name for path in jobs.iterdir() if path.is_dir())
     assert left == ["a", "ccc", "eeeee", "ffffff", "ggggggg"]
+
+
+def test_a_prune_that_was_interrupted_goes_on(jobs, capsys, monkeypatch):
+    make_job(jobs, "dddd", 0.95)
+    (jobs / "bb" / "variables").mkdir()
+    flags = ["prune", f"--folder={jobs}", "--keep=1", "--sort=auc", "--served=none", "--remove"]
+
+    def interrupt(path, **options):
+        for part in ("config.yaml", "inputs.json"):
+            (Path(path) / part).unlink(missing_ok=True)
+        raise SignalReceived(signal.SIGTERM)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupt)
+    assert _call(capsys, *flags)[0] == 143
+    monkeypatch.undo()
+    _, lines, _ = _call(capsys, *flags)
+    assert "remove  bb" in lines and not (jobs / "bb").exists()
 
 
 def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):

@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from estimator_bridge.signals import SignalReceived
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.sandboxing import command, process, rows, servers
@@ -54,6 +56,19 @@ def test_limits_of_time_and_memory_are_failures_of_one_line(export, capsys):
         assert len(lines) == 2 and lines[1].startswith("failed: starting: ended")
         assert expected in lines[1]
     assert not stale.exists()
+
+
+def test_an_unfinished_file_of_requests_is_not_left_in_the_export(export, monkeypatch):
+    pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    before = sorted(export.rglob("*"))
+
+    def run_probe(request, limits):
+        Path(request["warm_up"]).write_bytes(b"half")
+        raise SignalReceived(signal.SIGTERM)
+
+    monkeypatch.setattr(command, "run_probe", run_probe)
+    assert command.main([f"--export={export}"]) == 143
+    assert sorted(export.rglob("*")) == before
 
 
 def test_a_damaged_export_fails_in_one_line(export, capsys):
