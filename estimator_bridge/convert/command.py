@@ -80,11 +80,19 @@ def _check_targets(options: argparse.Namespace) -> str:
         raise BridgeError(f"--output={options.output}: Keras requires a file that ends in .keras")
     folder = options.saved_model or options.output[: -len(".keras")]
     others = (getattr(options, kind) for kind in tree_files.KINDS)
-    for target in filter(None, (options.output, folder, options.emit_code, *others)):
+    files = [path for path in (options.output, options.emit_code, *others) if path]
+    for target in (*files, folder):
+        if target in files and os.path.isdir(target):
+            raise BridgeError(f"{target}: is a folder; choose another name")
         if os.path.exists(target) and not options.overwrite:
             raise BridgeError(f"{target} already exists; choose another name, or add --overwrite")
         if not Path(target).resolve().parent.is_dir():
             raise BridgeError(f"{target}: there is no folder {Path(target).resolve().parent}")
+    if os.path.exists(folder) and not os.path.isfile(os.path.join(folder, "saved_model.pb")):
+        raise BridgeError(
+            f"{folder}: not a SavedModel, so --overwrite does not replace it; name another place "
+            "with --saved_model"
+        )
     return folder
 
 
@@ -122,15 +130,16 @@ def main(argv: list[str]) -> int:
     written = write_module(plan, origin)
     built = build_model(plan, written, checkpoint, options.other_optimizer)
     trees = {kind: path for kind in tree_files.KINDS if (path := getattr(options, kind))}
-    with complete_together([options.output, folder, *trees.values()]) as (output, saved, *others):
+    targets = [options.output, folder, *trees.values(), *filter(None, [options.emit_code])]
+    with complete_together(targets) as (output, saved, *others):
         built.model.save(output)
         if version is not None:
             rewrite_for(output, version)
         notes = [*built.notes, *export_saved_model(plan, built.model, saved, options.receiver)]
         for kind, path in zip(trees, others):
             tree_files.write_tree_file(plan, kind, path)
-    if options.emit_code:
-        Path(options.emit_code).write_text(written.code, encoding="utf-8")
+        if options.emit_code:
+            Path(others[-1]).write_text(written.code, encoding="utf-8")
     where = escape(checkpoint.path)
     print(f"converted {plan.kind} ({plan.head.task}), {_step_of(checkpoint)}, {where}")
     print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")

@@ -95,6 +95,8 @@ def _render_endpoint(place: str, values: flags.FlagValues) -> str:
 
 def _serve(place: str, values: flags.FlagValues, copies: storage.Copies) -> None:
     source = open_source(place, values.name, copies)
+    if values.log:
+        _make_folder(values.log)
     real = source.describe_real_server()
     show(f"for trying and rehearsing only; in production: {real} --rest_api_port=8501")
     bridge.set_verbosity("error")
@@ -128,6 +130,13 @@ def _serve(place: str, values: flags.FlagValues, copies: storage.Copies) -> None
         grpc.stop()
         log.write()
         model.close()
+
+
+def _make_folder(path: str) -> None:
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--log={path}: {error.strerror}; name another folder") from error
 
 
 def _define(values: flags.FlagValues) -> None:

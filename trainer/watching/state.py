@@ -102,7 +102,10 @@ class State:
 
     def __init__(self, path: Path, facts: dict[str, str]):
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--state={path.parent}: {error.strerror}; name another") from error
         with self._explained():
             # Transactions are begun and committed by name.
             self._database = sqlite3.connect(path, timeout=5, isolation_level=None)

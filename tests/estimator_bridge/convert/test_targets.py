@@ -9,7 +9,9 @@ import textwrap
 import numpy as np
 import pytest
 
+from estimator_bridge.convert import command
 from estimator_bridge.convert.write.targets import complete_together
+from estimator_bridge.errors import BridgeError
 
 KERAS = importlib.metadata.version("keras")
 
@@ -93,3 +95,22 @@ def test_nothing_is_left_of_what_fails(tmp_path):
     write(False)
     write(False)
     assert (sorted(os.listdir(tmp_path)), old.read_text()) == (["folder", "old.keras"], "new")
+
+
+@pytest.mark.parametrize("flag", ["--output=m.keras", "--output=x.keras --emit_code=m.keras"])
+def test_a_folder_is_not_replaced_by_a_file(tmp_path, monkeypatch, flag):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.keras").mkdir()
+    with pytest.raises(BridgeError, match="m.keras: is a folder"):
+        command._check_targets(command._parse(["--job_dir=job", "--overwrite", *flag.split()]))
+
+
+def test_only_a_saved_model_is_replaced_by_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine.txt").touch()
+    options = command._parse(["--job_dir=job", "--overwrite", "--output=models.keras"])
+    with pytest.raises(BridgeError, match="models: not a SavedModel"):
+        command._check_targets(options)
+    (tmp_path / "models" / "saved_model.pb").touch()
+    assert command._check_targets(options) == "models"

@@ -351,3 +351,10 @@ def test_a_version_in_use_is_closed_after_its_last_request(serve, export, tmp_pa
     with pytest.raises(RequestError, match="no loaded version 1"), model.use(spec):
         pass
     assert json.dumps(model.list_states(model_pb2.ModelSpec(name="models"))).count("AVAILABLE") == 1
+
+
+def test_a_log_that_cannot_be_a_folder_is_told_before_anything_is_loaded(export, tmp_path, capsys):
+    file = tmp_path / "file"
+    file.touch()
+    assert command.main([str(export), f"--log={file}"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: --log={file}: File exists; name")

@@ -160,6 +160,12 @@ def test_a_hashed_column_that_moves_is_told_without_its_values(watch, log):
     assert found["name"] == "job" and "Spionin" not in json.dumps(found)
 
 
+def test_a_state_that_cannot_be_a_folder_is_told_in_one_line(watch, log, tmp_path):
+    log.write(0)
+    (tmp_path / "file").touch()
+    assert "--state" in watch(2, state="file") and "--state" in watch(2, state="file/state")
+
+
 def test_another_model_or_period_needs_another_state(watch, log):
     log.write(0)
     watch(0)
