@@ -83,6 +83,17 @@ def _experimental_run_v2(self, fn, args=(), kwargs=None):
     return self.run(fn, args, kwargs)
 
 
+def _set_private_names(v1: Any) -> None:
+    """Gives private packages the datasets of 1.x, which they have imported before the switch."""
+    for package, public in (
+        ("tensorflow.python.data", v1.data),
+        ("tensorflow.python.data.experimental", v1.data.experimental),
+    ):
+        private = vars(importlib.import_module(package))
+        changed = [name for name in private if callable(getattr(public, name, None))]
+        private.update({name: getattr(public, name) for name in changed})
+
+
 def build(tensorflow: Any) -> View:
     """Switches TensorFlow to 1.x behaviour and returns the view.
 
@@ -94,6 +105,7 @@ def build(tensorflow: Any) -> View:
     """
     v1 = tensorflow.compat.v1
     v1.disable_v2_behavior()
+    _set_private_names(v1)
     view = View(tensorflow, v1)
     v1.distribute.Strategy.experimental_run_v2 = _experimental_run_v2
     own_flags = flags.as_in_1x(v1.flags)

@@ -187,6 +187,16 @@ def test_private_names_that_have_moved():
     assert _regression_head_with_mean_squared_error_loss is _regression_head
 
 
+def test_private_datasets_are_those_of_1x():
+    from tensorflow.python.data import Dataset, TextLineDataset, experimental
+
+    assert Dataset is tf.data.Dataset
+    assert TextLineDataset is tf.data.TextLineDataset
+    assert experimental.CsvDataset is tf.data.experimental.CsvDataset
+    assert experimental.make_csv_dataset is tf.data.experimental.make_csv_dataset
+    Dataset.from_tensors([1]).make_one_shot_iterator()
+
+
 def test_private_names_of_contrib_that_have_moved():
     from tensorflow.contrib.cluster_resolver.python.training import TPUClusterResolver
     from tensorflow.contrib.distribute.python import mirrored_strategy
