@@ -2,13 +2,21 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
 __all__ = ["SUFFIX", "Cell", "read"]
 
 SUFFIX = ".ipynb"
-# Magics of a whole cell that is Python nevertheless.
-_PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+# Cells that are Python nevertheless: timed ones, those that Python runs as a child, and files.
+_PYTHON_CELL = re.compile(
+    r"%%(?:(?:capture|debug|prun|python[23]?|time|timeit)\b|(?:write)?file\b.*\.py[\"']?\s*$)"
+)
+_TIMED = re.compile(r"(\s*)%(?:prun|time|timeit)\s+(?![-\s])(.+)")
+# x = !ls and x = %magic
+_ASSIGNED = re.compile(r"(\s*[\w., \[\]]+=)\s*[!%].*")
+_IN_STRING = re.compile(r"\\.|\"\"\"|\'\'\'")
+_OUTSIDE = re.compile(r"\"\"\"|\'\'\'|\"(?:\\.|[^\"\\])*\"|\'(?:\\.|[^\'\\])*\'|[#()\[\]{}]")
 _LANGUAGES = ("python", "python2", "python3")
 
 
@@ -32,9 +40,9 @@ class Cell(NamedTuple):
         Line numbers do not change.
         """
         first = self.text.lstrip().split("\n", 1)[0]
-        if first.startswith("%%") and first.split()[0] not in _PYTHON_CELLS:
+        if first.startswith("%%") and not _PYTHON_CELL.match(first):
             return ""
-        return "\n".join(map(_without_ipython, self.text.split("\n")))
+        return "\n".join(_leave_out_ipython(self.text.split("\n")))
 
 
 def read(data: bytes) -> list[Cell]:
@@ -56,12 +64,17 @@ def read(data: bytes) -> list[Cell]:
         read_cells = [_read_cell(number, cell) for number, cell in enumerate(cells, 1)]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a notebook: {error}") from None
-    metadata = notebook.get("metadata")
-    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
-    language = kernel.get("language", "python") if isinstance(kernel, dict) else "python"
-    if str(language).lower() not in _LANGUAGES:
+    if _find_language(notebook.get("metadata")) not in _LANGUAGES:
         return []
     return [cell for cell in read_cells if cell is not None]
+
+
+def _find_language(metadata: Any) -> str:
+    for name, key in (("kernelspec", "language"), ("language_info", "name")):
+        said = metadata.get(name) if isinstance(metadata, dict) else None
+        if isinstance(said, dict) and key in said:
+            return str(said[key]).lower()
+    return "python"
 
 
 def _read_cell(number: int, cell: dict[str, Any]) -> Optional[Cell]:
@@ -74,10 +87,45 @@ def _read_cell(number: int, cell: dict[str, Any]) -> Optional[Cell]:
     return Cell(number, text, isinstance(tags, list) and "raises-exception" in tags)
 
 
+def _leave_out_ipython(lines: list[str]) -> Iterator[str]:
+    quote, depth, is_continued, is_left_out = "", 0, False, False
+    for line in lines:
+        if is_continued and is_left_out:
+            line, ends_with = "", line
+        else:
+            ends_with = line
+            # In a string, in brackets and after a backslash, % is an operator.
+            is_statement = not (quote or depth > 0 or is_continued)
+            python = _without_ipython(line) if is_statement else line
+            is_left_out, line = python != line, python
+        is_continued = ends_with.rstrip().endswith("\\")
+        quote, depth = _find_open(line, quote, depth)
+        yield line
+
+
+def _find_open(line: str, quote: str, depth: int) -> tuple[str, int]:
+    """Returns the triple quote ("" for none) and the number of brackets open after a line."""
+    position = 0
+    while True:
+        found = (_IN_STRING if quote else _OUTSIDE).search(line, position)
+        if found is None or found.group() == "#":
+            return quote, depth
+        text, position = found.group(), found.end()
+        if quote:
+            quote = "" if text == quote else quote
+        elif len(text) == 3 and text in ('"""', "'''"):
+            quote = text
+        elif len(text) == 1:
+            depth += 1 if text in "([{" else -1
+
+
 def _without_ipython(line: str) -> str:
     bare = line.strip()
-    if bare.startswith(("%", "!", "?")) or (bare.endswith("?") and not bare.startswith("#")):
+    timed = _TIMED.fullmatch(line)
+    if timed:
+        return timed.group(1) + timed.group(2)
+    asks_help = bare.endswith("?") and not any(mark in bare for mark in "#\"'")
+    if bare.startswith(("%", "!", "?")) or asks_help:
         # With `pass`, a block that consists only of this line remains valid.
         return line[: len(line) - len(line.lstrip())] + "pass"
-    # x = !ls and x = %magic
-    return re.sub(r"^(\s*\w+\s*=)\s*[!%].*$", r"\1 None", line)
+    return _ASSIGNED.sub(r"\1 None", line)

@@ -237,7 +237,7 @@ def _parse_one(work: _Work) -> _Result:
     except RecursionError:
         problem = sources.Problem("cannot be parsed: nested too deeply")
         return name, parsed._replace(tree=None, problems=[problem]), None
-    if name.endswith(".ipynb") and not found.entry:
+    if name.endswith(".ipynb"):
         found = found._replace(entry="notebook")
     return name, parsed._replace(tree=None), found
 

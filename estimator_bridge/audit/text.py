@@ -194,10 +194,6 @@ def _program(entry: Entry, width: int) -> Iterator[str]:
     size = f"{_count(len(entry.files), 'file')} of the code base, {_count(entry.uses, 'use')}"
     if entry.command:
         yield f"    {entry.command}"
-    elif entry.how == "notebook" and entry.verdict == "plain":
-        yield "    first cell: import estimator_bridge; estimator_bridge.install()"
-    elif entry.how == "notebook" and entry.verdict == "--tf1":
-        yield "    with the --tf1 view of the bridge"
     for path, why in entry.broken:
         yield from _wrap(f"{path}: {why}", width, 8, "    ")
     for edit in entry.edits:

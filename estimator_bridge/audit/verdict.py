@@ -185,13 +185,13 @@ def _entry(
         text = "needs this 1 edit"
     if verdict in ("edits", "port") and mode:
         text += ", then runs with --tf1"
-    runs = how != "notebook" and verdict not in ("edits", "port")
     command = ""
-    if runs:
+    if verdict not in ("edits", "port"):
         if start.problem:
             text += f", once it can be started: {start.problem}"
         else:
-            command = starting.command(path, _words(path, verdict, start, reading), start)
+            words = _words(path, verdict, how, start, reading)
+            command = starting.command(path, words, start)
             if implicit:
                 text += (
                     "; has implicit relative imports of Python 2, whose folders the command names"
@@ -212,9 +212,11 @@ def _entry(
     )  # fmt: skip
 
 
-def _words(path: str, verdict: str, start: starting.Start, reading: Reading) -> list[str]:
+def _words(path: str, verdict: str, how: str, start: starting.Start, reading: Reading) -> list[str]:
     """Returns the command that runs a program of a verdict, without the program."""
-    words = ["python"] if verdict == "today" else ["python", "-m", "estimator_bridge", "run"]
+    if verdict == "today" and how != "notebook":
+        return ["python"]
+    words = ["python", "-m", "estimator_bridge", "run"]
     if verdict == "--tf1":
         words.append("--tf1")
     elif verdict == "plain":

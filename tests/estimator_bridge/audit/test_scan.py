@@ -360,6 +360,24 @@ def test_notebooks_by_cell_and_line(tmp_path):
     assert (entry.path, entry.how) == ("a.ipynb", "notebook")
 
 
+@pytest.mark.parametrize(
+    ("cells", "option"),
+    [
+        (["import tensorflow as tf", "tf.estimator.DNNClassifier"], ""),
+        (["import tensorflow as tf", "tf.contrib.layers.flatten"], "--tf1 "),
+        (["%%writefile a/b.py\nimport tensorflow as tf\ntf.app.run()"], "--tf1 "),
+        (["!pip install tensorflow==2.4\nimport tensorflow.estimator"], "--as=2.4 "),
+    ],
+)
+def test_a_notebook_has_a_command(tmp_path, cells, option):
+    (tmp_path / "in").mkdir()
+    content = notebook(*(("code", text) for text in cells))
+    (tmp_path / "in" / "a b.ipynb").write_text(content, encoding="utf-8")
+    (entry,) = audit(str(tmp_path)).entries
+    assert entry.how == "notebook"
+    assert entry.command == f"python -m estimator_bridge run {option}'in/a b.ipynb'"
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"cells": 3}', b'{"cells": [3]}', b"\xff"])
 def test_invalid_notebooks_are_skipped(tmp_path, content):
     (tmp_path / "a.ipynb").write_bytes(content)
