@@ -28,7 +28,7 @@ class Choice(NamedTuple):
 
 
 def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Optional[Choice]:
-    """Returns what the project declares, else what the program's names or its checkpoint tell.
+    """Returns what a notebook or its project declares, else what its names or its checkpoint tell.
 
     Args:
       program: path of a script or folder; its project is searched.
@@ -38,7 +38,7 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
     Returns:
       None if nothing tells a version.
     """
-    found = declared.find(program)
+    found = _find_in_notebook(source) or declared.find(program)
     if found is not None:
         return Choice(found.version, found.where)
     if not source.endswith((".py", notebook_cells.SUFFIX)) or not os.path.isfile(source):
@@ -51,3 +51,14 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
     if checkpoint is not None and (names.version is None or checkpoint.version < names.version):
         return Choice(checkpoint.version, checkpoint.where)
     return None if names.version is None else Choice(names.version, names.where)
+
+
+def _find_in_notebook(source: str) -> Optional[declared.Declaration]:
+    if not source.endswith(notebook_cells.SUFFIX):
+        return None
+    try:
+        with open(source, "rb") as file:
+            found = declared.find_in_notebook(file.read())
+    except (OSError, ValueError):
+        return None
+    return found and found._replace(where=f"{os.path.basename(source)}, {found.where}")

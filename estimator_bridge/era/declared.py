@@ -1,4 +1,7 @@
-"""Finds the TensorFlow that a project declares: in requirements, packaging and container files."""
+"""Finds the TensorFlow that a project declares: in requirements, packaging and container files.
+
+A notebook declares its own, with a magic of Colab or a shell command.
+"""
 
 import os
 import re
@@ -6,9 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from .. import notebook_cells
 from . import NEWEST, OLDEST, TF1, optimizers
 
-__all__ = ["Declaration", "find"]
+__all__ = ["MAGIC", "Declaration", "asks_for", "find", "find_in_notebook"]
+
+# With this magic, notebooks of Colab chose a TensorFlow.
+MAGIC = "tensorflow_version"
 
 _FILES = (
     "requirements*.txt",
@@ -27,6 +34,7 @@ _FILES = (
 _LOCKS = ("Pipfile.lock", "pdm.lock", "poetry.lock", "uv.lock")
 _SCRIPTS = ("Makefile", "*.sh")
 _MAX_BYTES = 1 << 20
+_SHELLS = ("%%bash", "%%sh", "%%shell")
 # How many folders above the program are searched.
 _MAX_PARENTS = 3
 
@@ -46,6 +54,8 @@ _IMAGES = (
     re.compile(r"\btf2?-(?:cpu|gpu|tpu)\.(\d)-(\d+)"),
     re.compile(r"runtime[-_]?[vV]ersion[\"']?[ \t]*[:= ][ \t]*[\"']?(\d)\.(\d+)"),
 )
+# Notebooks of Google's courses set it for their shell commands.
+_COURSE = re.compile(r"\bTFVERSION[\"']?\]?[ \t]*=[ \t]*[\"']?(\d)\.(\d+)")
 
 
 class Declaration(NamedTuple):
@@ -81,6 +91,41 @@ def find(program: str) -> Optional[Declaration]:
     return None
 
 
+def asks_for(text: str, major: int) -> bool:
+    """Returns whether Colab's magic asks for a TensorFlow of this major version.
+
+    Args:
+      text: of a cell.
+      major: 1 or 2.
+    """
+    return re.search(rf"^[ \t]*%{MAGIC}[ \t]+{major}\b", text, re.M) is not None
+
+
+def find_in_notebook(data: bytes) -> Optional[Declaration]:
+    """Returns what the cells of a notebook declare, or None.
+
+    Colab's magic counts before a version that shell commands install; for 2.x it tells nothing.
+
+    Args:
+      data: content of the file.
+
+    Raises:
+      ValueError: it is not a notebook.
+    """
+    magics, commands = [], []
+    for cell in notebook_cells.read(data):
+        for number, line in enumerate(cell.text.split("\n"), 1):
+            line = line.partition("#")[0]
+            place = f"cell {cell.number}, line {number}, "
+            version = _read_command(cell, line)
+            if asks_for(line, 1):
+                magics.append((TF1, f"{place}has %{MAGIC} 1.x"))
+            elif version is not None:
+                commands.append((version, f"{place}says {line.strip()[:80]}"))
+    found = magics or commands
+    return _agree(found) if found else None
+
+
 def _agree(found: list[tuple[tuple[int, int], str]]) -> Declaration:
     first, where = found[0]
     for version, other in found[1:]:
@@ -112,6 +157,14 @@ def _find_locked(folder: Path) -> Iterator[tuple[tuple[int, int], str]]:
             version = _known(int(major), int(minor))
             if version is not None:
                 yield version, f"{name} has tensorflow {major}.{minor}"
+
+
+def _read_command(cell: notebook_cells.Cell, line: str) -> Optional[tuple[int, int]]:
+    course = _COURSE.search(line)
+    if course:
+        return _known(int(course.group(1)), int(course.group(2)))
+    is_command = line.lstrip().startswith(("!", "%")) or cell.text.lstrip().startswith(_SHELLS)
+    return _read(line) if is_command else None
 
 
 def _read_files(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -2,19 +2,14 @@
 
 import ast
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from .. import notebook_cells
-from . import TF1
+from . import TF1, declared
 
-__all__ = ["MAGIC", "Names", "find"]
-
-# With this magic, notebooks of Colab chose a TensorFlow.
-MAGIC = "tensorflow_version"
-_MAGIC = re.compile(rf"^[ \t]*%{MAGIC}[ \t]+1\b", re.M)
+__all__ = ["Names", "find"]
 
 # Names that only TensorFlow 1.x has, by their first parts below `tensorflow`.
 _ONLY_1X = """
@@ -77,8 +72,11 @@ _OPTIMIZERS = frozenset(
 )
 _OLD_ARGUMENTS = frozenset(("decay", "lr"))
 _LAST_WITH_OLD_ARGUMENTS = (2, 10)
-# Programs that name these run on several versions.
-_SEVERAL_VERSIONS = ("__version__", "hasattr(tf", "optimizers.legacy", "optimizers.experimental")
+# Programs that name these run on several versions; so do those that use TensorFlow's version, other
+# than to print it.
+_SEVERAL_VERSIONS = ("hasattr(tf", "optimizers.legacy", "optimizers.experimental")
+_VERSION = frozenset(("__version__", "VERSION", "version.VERSION", "keras.__version__"))
+_PRINTING = frozenset(("display", "print", "debug", "info", "warning", "write"))
 # Large trees are not searched: the program starts meanwhile.
 _MAX_FILES = 100
 _MAX_BYTES = 1 << 20
@@ -108,27 +106,27 @@ def find(program: str) -> Names:
     """
     start = Path(os.path.realpath(program))
     found: list[tuple[tuple[int, int], str]] = []
-    chooses_optimizer = False
+    chooses_optimizer = asks_for_2 = False
     pending, seen = [start], {start}
     while pending:
         path = pending.pop(0)
         parts = _read(path)
-        for part in parts:
-            chosen = _MAGIC.search(part.text) if path.suffix == notebook_cells.SUFFIX else None
-            if chosen:
-                line = part.text.count("\n", 0, chosen.start()) + 1
-                return Names(TF1, f"{part.place}, line {line}, has %{MAGIC} 1.x", False)
-        if any(word in part.text for part in parts for word in _SEVERAL_VERSIONS):
-            return Names(None, "", False)
         reader = _Reader()
         for part in parts:
             reader.read(part)
+            asks_for_2 = asks_for_2 or declared.asks_for(part.text, 2)
+        if reader.tests_version or any(
+            word in part.text for part in parts for word in _SEVERAL_VERSIONS
+        ):
+            return Names(None, "", False)
         found += reader.found
         chooses_optimizer = chooses_optimizer or reader.chooses_optimizer
         for imported in _local_files(reader.imports, path, start.parent):
             if imported not in seen and len(seen) < _MAX_FILES:
                 seen.add(imported)
                 pending.append(imported)
+    if asks_for_2:
+        found = [one for one in found if one[0] != TF1]
     version, where = min(found, key=lambda one: one[0]) if found else (None, "")
     return Names(version, where, chooses_optimizer)
 
@@ -192,12 +190,14 @@ class _Reader(ast.NodeVisitor):
       found: (version, where) of the names that tell a version.
       chooses_optimizer: whether a class of `tf.keras.optimizers` is named.
       imports: dotted names in import statements, relative ones with leading dots.
+      tests_version: whether TensorFlow's version is used, other than to print it.
     """
 
     def __init__(self) -> None:
         self.found: list[tuple[tuple[int, int], str]] = []
         self.chooses_optimizer = False
         self.imports: list[str] = []
+        self.tests_version = False
         self._place = ""
         # Local name -> path below `tensorflow`, "" for the package itself.
         self._known: dict[str, str] = {}
@@ -236,6 +236,14 @@ class _Reader(ast.NodeVisitor):
             if isinstance(target, ast.Name):
                 self._known.pop(target.id, None)
 
+    def visit_Expr(self, node: ast.Expr) -> None:
+        before = self.tests_version
+        self.generic_visit(node)
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        name = getattr(called, "attr", getattr(called, "id", ""))
+        if called is None or name in _PRINTING:
+            self.tests_version = before
+
     def visit_Try(self, node: ast.Try) -> None:
         # What may fail says nothing; imports in it are followed still.
         before = len(self.found)
@@ -272,6 +280,7 @@ class _Reader(ast.NodeVisitor):
         return ".".join(filter(None, [self._known[node.id], *reversed(parts)]))
 
     def _check(self, path: str, line: int) -> None:
+        self.tests_version = self.tests_version or path in _VERSION
         parts = path.split(".")
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])

@@ -4,28 +4,35 @@ IPython executes each cell, so its magics, `!commands` and displayed values work
 folder of the notebook is the current folder, as it is there.
 """
 
+import atexit
 import importlib
 import importlib.util
 import os
 import sys
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Optional
 
 from .. import notebook_cells, terminal
-from ..era import TF1, format_version, used
+from ..era import TF1, advice, declared, format_version
 from ..errors import BridgeError
 from .importing import call_when_imported
 
-__all__ = ["add_magic", "load", "run"]
+__all__ = ["adapt", "load", "run"]
 
 _SHELL = "IPython.core.interactiveshell"
+# How long a thread may go on after the last cell, as under nbconvert.
+_THREAD_SECS = 5.0
+# Jupyter's magics for the window of the notebook.
+_WINDOW_MAGICS = ("autosave", "clear", "cls", "connect_info", "qtconsole")
 
 
-def add_magic(version: Optional[tuple[int, int]]) -> None:
-    """Gives IPython the magic with which notebooks of Colab chose a TensorFlow.
+def adapt(version: Optional[tuple[int, int]]) -> None:
+    """Gives IPython Colab's magic that chooses a TensorFlow, and advice after a cell that fails.
 
     The magic fails where it asks for TensorFlow 1.x and the notebook gets another.
 
@@ -34,13 +41,21 @@ def add_magic(version: Optional[tuple[int, int]]) -> None:
     """
 
     def choose(line: str) -> None:
-        is_met = (version == TF1) == line.strip().startswith("1")
+        is_met = not line.strip() or (version == TF1) == line.strip().startswith("1")
         if not is_met:
             gets = f"TensorFlow {format_version(version)}" if version else "today's TensorFlow"
             raise importlib.import_module("IPython.core.error").UsageError(
-                f"%{used.MAGIC} {line.strip()}: the notebook gets {gets}; choose with the option "
-                "--tf1 or --as of estimator_bridge"
+                f"%{declared.MAGIC} {line.strip()}: the notebook gets {gets}; choose with the "
+                "option --tf1 or --as of estimator_bridge"
             )
+
+    def advise(done: Any) -> None:
+        error = done.error_before_exec or done.error_in_exec
+        remedy = advice.describe(error, version) if error else None
+        if remedy and "ipykernel" in sys.modules:
+            remedy = remedy.replace("estimator_bridge run", "estimator_bridge kernel")
+        if remedy:
+            print(remedy, file=sys.stderr)
 
     def add() -> None:
         shell = importlib.import_module(_SHELL).InteractiveShell
@@ -48,7 +63,8 @@ def add_magic(version: Optional[tuple[int, int]]) -> None:
 
         def init_magics(self: Any) -> None:
             prepare(self)
-            self.register_magic_function(choose, magic_name=used.MAGIC)
+            self.register_magic_function(choose, magic_name=declared.MAGIC)
+            self.events.register("post_run_cell", advise)
 
         shell.init_magics = init_magics
 
@@ -92,16 +108,48 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
     os.chdir(os.path.dirname(os.path.abspath(path)))
     with tempfile.TemporaryDirectory() as folder:
         shell = _make_shell(module, folder)
-        for cell in cells:
+        for position, cell in enumerate(cells, 1):
             done = shell.run_cell(cell.text, store_history=True)
             error = done.error_before_exec or done.error_in_exec
             if error is None or cell.may_fail:
                 continue
+            name = terminal.escape(os.path.basename(path))
+            left = len(cells) - position
             if not isinstance(error, SystemExit):
-                name = terminal.escape(os.path.basename(path))
                 print(f"estimator_bridge: cell {cell.number} of {name} failed", file=sys.stderr)
                 sys.excepthook = lambda *raised: None
+            elif left:
+                print(
+                    f"estimator_bridge: cell {cell.number} of {name} exited; the "
+                    f"{f'{left} cells' if left > 1 else 'cell'} after it did not run",
+                    file=sys.stderr,
+                )
             raise error
+    _end_threads(terminal.escape(os.path.basename(path)))
+
+
+def _end_threads(name: str) -> None:
+    """Ends the process if threads of a notebook that has run would keep it, such as queue runners.
+
+    Args:
+      name: of the notebook.
+    """
+    deadline = time.monotonic() + _THREAD_SECS
+    threads = [one for one in threading.enumerate() if not one.daemon]
+    threads.remove(threading.current_thread())
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    names = [one.name for one in threads if one.is_alive()]
+    if names:
+        print(
+            f"estimator_bridge: all cells of {name} have run; ended threads that they have left: "
+            f"{terminal.escape(', '.join(names))}",
+            file=sys.stderr,
+        )
+        vars(atexit)["_run_exitfuncs"]()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _make_shell(module: ModuleType, folder: str) -> Any:
@@ -132,4 +180,11 @@ def _make_shell(module: ModuleType, folder: str) -> Any:
     config.HistoryManager.enabled = False
     if not sys.stderr.isatty():
         config.InteractiveShell.colors = "NoColor"
-    return Shell.instance(config=config, user_module=module, ipython_dir=folder)
+    # As Jupyter does: no figure opens a window.
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    shell = Shell.instance(config=config, user_module=module, ipython_dir=folder)
+    for name in _WINDOW_MAGICS:
+        shell.register_magic_function(lambda line: None, magic_name=name)
+    if not sys.stdout.isatty():
+        shell.display_pub.clear_output = lambda wait=False: None
+    return shell

@@ -228,10 +228,12 @@ def _run(target: Target, cells: Optional[list[notebook_cells.Cell]]) -> None:
         _new_main()
         _run_module("__main__", False)
     else:
-        _set_first_path(os.path.dirname(os.path.realpath(target.name)))
         if cells is None:
+            _set_first_path(os.path.dirname(os.path.realpath(target.name)))
             _run_file(target.name)
         else:
+            # As in Jupyter, modules are found in the current folder, also after %cd.
+            _set_first_path("")
             notebooks.run(target.name, cells, _new_main())
 
 
@@ -283,7 +285,7 @@ def main(argv: list[str]) -> int:
         unchosen.warn()
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
-    notebooks.add_magic(version)
+    notebooks.adapt(version)
     try:
         _run(target, cells)
     except SystemExit:
@@ -294,7 +296,7 @@ def main(argv: list[str]) -> int:
         # KeyboardInterrupt.
         error.__traceback__ = _own_frames_removed(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
-        remedy = advice.describe(error, version)
+        remedy = advice.describe(error, version) if cells is None else None
         if remedy:
             print(remedy, file=sys.stderr)
         if isinstance(error, BridgeError):

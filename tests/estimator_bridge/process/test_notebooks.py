@@ -39,6 +39,13 @@ job.train(read, steps=3).get_variable_value("global_step").item()
 """
 
 
+@pytest.fixture
+def jupyter(tmp_path, monkeypatch):
+    """The folder of Jupyter's data of this user."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+    return tmp_path / "jupyter"
+
+
 def write(path, *cells, **tags):
     """Writes a notebook of code; `tags` are those of the cell c0, c1 and so on."""
     made = [nbformat.v4.new_code_cell(text) for text in cells]
@@ -106,6 +113,38 @@ def test_the_first_cell_that_fails_ends_it(tmp_path):
     assert not any("process/notebooks.py" in line for line in errors)
 
 
+def test_what_notebooks_of_jupyter_use_works(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "inside.py").write_text("VALUE = 7")
+    notebook = write(
+        tmp_path / "a.ipynb",
+        "%autosave 0\n%tensorflow_version\n%cd -q in",
+        "import inside\ninside.VALUE",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
+        "from IPython.display import clear_output\nclear_output()",
+    )
+    status, output, errors = run(notebook)
+    assert (status, errors) == (0, [])
+    assert output == "Out[2]: 7\n<Figure size 640x480 with 1 Axes>\n"
+
+
+def test_a_cell_that_exits_leaves_the_others_out(tmp_path):
+    status, output, errors = run(write(tmp_path / "a.ipynb", "exit()", "print(1)", "print(2)"))
+    assert (status, output) == (0, "")
+    assert errors == [
+        "estimator_bridge: cell 2 of a.ipynb exited; the 2 cells after it did not run"
+    ]
+
+
+def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path):
+    text = "import threading\nthreading.Thread(target=threading.Event().wait, name='left').start()"
+    status, _, errors = run(write(tmp_path / "a.ipynb", text, "print('end')"))
+    assert status == 0
+    assert errors == [
+        "estimator_bridge: all cells of a.ipynb have run; ended threads that they have left: left"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "status"), [("import sys; sys.exit(3)", 3), ("exit()", 0), ("def f(:", 1)]
 )
@@ -169,13 +208,6 @@ def test_what_a_notebook_needs_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BridgeError, match="a notebook needs IPython: pip install ipython"):
         notebooks.load(path)
-
-
-@pytest.fixture
-def jupyter(tmp_path, monkeypatch):
-    """The folder of Jupyter's data of this user."""
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
-    return tmp_path / "jupyter"
 
 
 def test_jupyter_runs_a_notebook_of_1x_with_the_kernel(jupyter, tmp_path, capsys):
