@@ -16,6 +16,7 @@ def apply() -> None:
         graph_construction,
         idle_threads,
         message_text,
+        new_operations,
         numpy_version,
         open_predictions,
         remembered_fetches,
@@ -28,6 +29,7 @@ def apply() -> None:
 
     array_inputs.apply()
     graph_construction.apply()
+    new_operations.apply()
     message_text.apply()
     resuming.apply()
     signature_check.apply()
