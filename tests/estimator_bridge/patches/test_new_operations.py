@@ -17,7 +17,7 @@ CREATE, CALL = ops.Graph._create_op_internal, op_def_library._apply_op_helper
 NAMES = [name for name in sorted(dir(tf.raw_ops)) if op_def_registry.get(name) is not None]
 DTYPES = [tf.float32, tf.int32, tf.int64, tf.string, tf.bool, tf.float64, tf.resource, tf.bfloat16]
 # Rounds of each operation.
-ROUNDS = 2
+ROUNDS = 1
 
 
 @contextlib.contextmanager
