@@ -67,7 +67,8 @@ class PrivateModules:
             module = ".".join(parts[:count])
             if module in self._present:
                 rest = parts[count:]
-                if len(rest) > 1 and module in self._packages:
+                is_class = rest and rest[0][0].isupper()
+                if len(rest) > 1 and module in self._packages and not is_class:
                     # A module of this package that no listed version has.
                     break
                 return self._in_module(module, rest[0] if rest else "")

@@ -210,7 +210,13 @@ def test_private_modules_match_the_table(table, monkeypatch):
     assert len(there) > 1300
     if TODAY == (2, 21):
         assert set(known["modules"]) == there
-    for module in ("lib.io.file_io", "lib.io.file_io.FileIO", "debug.lib.debug_data"):
+    for module in (
+        "lib.io.file_io",
+        "lib.io.file_io.FileIO",
+        "debug.lib.debug_data",
+        # A class in a package.
+        "data.Dataset.from_tensors",
+    ):
         assert table.look_up(f"tensorflow.python.{module}").plain, module
     for module, since in known["gone"].items():
         assert parse(since) > TODAY or module not in there, module

@@ -215,8 +215,10 @@ def test_jupyter_runs_a_notebook_of_1x_with_the_kernel(jupyter, tmp_path, capsys
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"written: {jupyter}/kernels/estimator-bridge-1.15/kernel.json"
     assert lines[1].endswith("kernel_name=estimator-bridge-1.15 NOTEBOOK.ipynb")
-    (tmp_path / "beside.py").write_text("VALUE = 7")
-    path = write(tmp_path / "a.ipynb", MODEL, TRAIN, "import beside; beside.VALUE", "1 / 0")
+    (tmp_path / "trainer").mkdir()
+    (tmp_path / "trainer" / "own.py").write_text("VALUE = 7")
+    use_own = "from trainer import own; own.VALUE"
+    path = write(tmp_path / "a.ipynb", MODEL, TRAIN, use_own, "1 / 0")
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook,
