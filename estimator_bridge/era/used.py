@@ -27,6 +27,29 @@ _ONLY_1X = """
     train.exponential_decay summary.FileWriter summary.merge_all
     losses.softmax_cross_entropy losses.sparse_softmax_cross_entropy
     losses.sigmoid_cross_entropy metrics.accuracy metrics.auc metrics.mean estimator.inputs
+    FIFOQueue FixedLenSequenceFeature GraphDef GraphKeys Print RandomShuffleQueue TFRecordReader
+    TextLineReader WholeFileReader all_variables assign_sub confusion_matrix count_nonzero
+    decode_raw div enable_eager_execution feature_column.input_layer feature_column.linear_model
+    get_variable_scope glorot_uniform_initializer graph_util.convert_variables_to_constants
+    image.resize_bilinear image.resize_images initialize_all_variables keras.backend.get_session
+    keras.backend.set_session local_variables log1p losses.absolute_difference losses.add_loss
+    losses.get_regularization_loss losses.get_total_loss losses.huber_loss losses.log_loss
+    metrics.precision metrics.recall metrics.root_mean_squared_error multinomial
+    nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.rnn_cell
+    nn.softmax_cross_entropy_with_logits_v2 nn.static_rnn nn.xw_plus_b py_func python_io
+    random_crop random_shuffle regex_replace saved_model.builder saved_model.loader
+    saved_model.signature_constants saved_model.signature_def_utils saved_model.simple_save
+    saved_model.tag_constants saved_model.utils sparse_tensor_to_dense string_join
+    string_to_number substr summary.FileWriterCache summary.merge train.AdadeltaOptimizer
+    train.CheckpointSaverHook train.LoggingTensorHook train.NewCheckpointReader
+    train.ProximalAdagradOptimizer train.QueueRunner train.Server train.SessionRunHook
+    train.StopAtStepHook train.Supervisor train.SyncReplicasOptimizer train.batch
+    train.cosine_decay train.create_global_step train.export_meta_graph train.global_step
+    train.import_meta_graph train.init_from_checkpoint train.inverse_time_decay
+    train.natural_exp_decay train.piecewise_constant train.polynomial_decay
+    train.replica_device_setter train.shuffle_batch train.start_queue_runners
+    train.string_input_producer train.summary_iterator train.write_graph truncated_normal
+    variance_scaling_initializer
 """
 _NAMES_OF_1X = frozenset(_ONLY_1X.split())
 # Names of TensorFlow 2 that later versions do not have, by the last version that has them.

@@ -248,6 +248,7 @@ def test_a_program_of_1x_is_told_of_tf1(monkeypatch):
         ("tf.app.run()", (1, 15)),
         ("from tensorflow.contrib import layers", (1, 15)),
         ("from tensorflow import placeholder as p", (1, 15)),
+        ("tf.enable_eager_execution()", (1, 15)),
         ("tf.keras.optimizers.Adam(0.1, decay=0.01)", (2, 10)),
         ("from tensorflow.keras import optimizers as o\no.SGD(lr=0.1)", (2, 10)),
         ("tf.keras.mixed_precision.experimental.set_policy('float32')", (2, 8)),
@@ -297,6 +298,7 @@ def test_the_last_version_with_a_name_is_that_of_the_published_packages():
             if any(one == name or one.startswith(f"{name}.") for one in found)
         ]
         assert having[-1] == era.format_version(last), name
+    assert not any(used._NAMES_OF_1X & found for found in published.values())
 
 
 @pytest.mark.quick
