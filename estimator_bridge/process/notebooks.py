@@ -185,6 +185,9 @@ def _make_shell(module: ModuleType, folder: str) -> Any:
     shell = Shell.instance(config=config, user_module=module, ipython_dir=folder)
     for name in _WINDOW_MAGICS:
         shell.register_magic_function(lambda line: None, magic_name=name)
+    page = importlib.import_module("IPython.core.page")
+    # On a terminal, `name?` would wait for a key.
+    shell.set_hook("show_in_pager", page.as_hook(page.display_page))
     if not sys.stdout.isatty():
         shell.display_pub.clear_output = lambda wait=False: None
     return shell

@@ -1,11 +1,14 @@
 """Notebooks: run as programs, and by Jupyter with the bridge's kernel."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import threading
 
 import forked
 import pytest
@@ -126,6 +129,29 @@ def test_what_notebooks_of_jupyter_use_works(tmp_path):
     status, output, errors = run(notebook)
     assert (status, errors) == (0, [])
     assert output == "Out[2]: 7\n<Figure size 640x480 with 1 Axes>\n"
+
+
+def test_help_waits_for_no_key_on_a_terminal(tmp_path):
+    notebook = write(tmp_path / "a.ipynb", "import json\njson.dumps?", "print('end')")
+    ours, theirs = pty.openpty()
+    process = forked.Popen(
+        [sys.executable, "-m", "estimator_bridge", "run", notebook],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(theirs)
+    timer = threading.Timer(60, process.kill)
+    timer.start()
+    printed = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(ours, 1 << 16):
+            printed += chunk
+    os.close(ours)
+    assert process.wait() == 0
+    timer.cancel()
+    assert b"Serialize" in printed and printed.endswith(b"end\r\n")
 
 
 def test_a_cell_that_exits_leaves_the_others_out(tmp_path):
