@@ -4,14 +4,12 @@ IPython executes each cell, so its magics, `!commands` and displayed values work
 folder of the notebook is the current folder, as it is there.
 """
 
-import atexit
 import importlib
 import importlib.util
 import os
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from collections.abc import Sequence
 from types import ModuleType
@@ -25,7 +23,7 @@ from .importing import call_when_imported
 __all__ = ["adapt", "load", "run"]
 
 _SHELL = "IPython.core.interactiveshell"
-# How long a thread may go on after the last cell, as under nbconvert.
+# How long threads may go on after the last cell, as under nbconvert.
 _THREAD_SECS = 5.0
 # Jupyter's magics for the window of the notebook.
 _WINDOW_MAGICS = ("autosave", "clear", "cls", "connect_info", "qtconsole")
@@ -105,7 +103,9 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
     Raises:
       BaseException: what a cell has raised. It has been printed, so sys.excepthook is silent.
     """
+    name = terminal.escape(os.path.basename(path))
     os.chdir(os.path.dirname(os.path.abspath(path)))
+    _limit_threads(name)
     with tempfile.TemporaryDirectory() as folder:
         shell = _make_shell(module, folder)
         for position, cell in enumerate(cells, 1):
@@ -113,7 +113,6 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
             error = done.error_before_exec or done.error_in_exec
             if error is None or cell.may_fail:
                 continue
-            name = terminal.escape(os.path.basename(path))
             left = len(cells) - position
             if not isinstance(error, SystemExit):
                 print(f"estimator_bridge: cell {cell.number} of {name} failed", file=sys.stderr)
@@ -125,31 +124,31 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
                     file=sys.stderr,
                 )
             raise error
-    _end_threads(terminal.escape(os.path.basename(path)))
 
 
-def _end_threads(name: str) -> None:
-    """Ends the process if threads of a notebook that has run would keep it, such as queue runners.
+def _limit_threads(name: str) -> None:
+    """Lets the process end although threads of its notebook, such as queue runners, go on.
 
     Args:
       name: of the notebook.
     """
-    deadline = time.monotonic() + _THREAD_SECS
-    threads = [one for one in threading.enumerate() if not one.daemon]
-    threads.remove(threading.current_thread())
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    names = [one.name for one in threads if one.is_alive()]
-    if names:
-        print(
-            f"estimator_bridge: all cells of {name} have run; ended threads that they have left: "
-            f"{terminal.escape(', '.join(names))}",
-            file=sys.stderr,
-        )
-        vars(atexit)["_run_exitfuncs"]()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    # Python calls it when the main thread has ended. It also ends idle threads of executors.
+    shutdown = vars(threading)["_shutdown"]
+
+    def limited() -> None:
+        waiter = threading.Thread(target=shutdown, daemon=True)
+        waiter.start()
+        waiter.join(_THREAD_SECS)
+        if waiter.is_alive():
+            left = [one for one in threading.enumerate() if not one.daemon]
+            names = ", ".join(one.name for one in left if one is not threading.main_thread())
+            print(
+                f"estimator_bridge: {name} has ended; ended threads that it left: "
+                f"{terminal.escape(names)}",
+                file=sys.stderr,
+            )
+
+    vars(threading)["_shutdown"] = limited
 
 
 def _make_shell(module: ModuleType, folder: str) -> Any:

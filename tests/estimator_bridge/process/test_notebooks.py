@@ -162,13 +162,23 @@ def test_a_cell_that_exits_leaves_the_others_out(tmp_path):
     ]
 
 
-def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path):
-    text = "import threading\nthreading.Thread(target=threading.Event().wait, name='left').start()"
-    status, _, errors = run(write(tmp_path / "a.ipynb", text, "print('end')"))
-    assert status == 0
-    assert errors == [
-        "estimator_bridge: all cells of a.ipynb have run; ended threads that they have left: left"
-    ]
+@pytest.mark.parametrize(("text", "status"), [("print('end')", 0), ("1 / 0", 1)])
+def test_a_thread_that_is_left_does_not_keep_the_process(tmp_path, text, status):
+    start = "import threading\nthreading.Thread(target=threading.Event().wait, name='left').start()"
+    done, _, errors = run(write(tmp_path / "a.ipynb", start, text))
+    assert done == status
+    assert errors[-1] == "estimator_bridge: a.ipynb has ended; ended threads that it left: left"
+
+
+def test_threads_that_end_are_waited_for(tmp_path):
+    text = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+idle = ThreadPoolExecutor(1)
+idle.submit(print, "idle").result()
+threading.Thread(target=lambda: (time.sleep(1), print("late"))).start()
+"""
+    assert run(write(tmp_path / "a.ipynb", text)) == (0, "idle\nlate\n", [])
 
 
 @pytest.mark.parametrize(
