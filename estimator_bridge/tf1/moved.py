@@ -4,9 +4,11 @@ import functools
 import importlib
 import importlib.util
 import sys
+import types
 from collections.abc import Mapping
 
 from estimator_bridge.process.importing import ModuleSupplier, call_when_imported
+from estimator_bridge.tf1 import private_keras
 
 __all__ = ["MODULES", "NAMES", "TREES", "install"]
 
@@ -144,6 +146,31 @@ NAMES = {
 }
 
 
+# Modules of the cells. Their classes are those of a remainder of Keras in TensorFlow; in 1.x they
+# were those of tf.nn.rnn_cell.
+_CELLS = ("tensorflow.python.ops.rnn_cell_impl", "tensorflow.python.ops.rnn_cell")
+_CELLS_REMAINDER = "tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl"
+
+# Modules that the one of the cells imported in 1.x. Programs get them by `import *`.
+_CELLS_IMPORTED = {
+    "activations": "tensorflow.python.keras.activations",
+    "base_layer": "tensorflow.python.layers.base",
+    "clip_ops": "tensorflow.python.ops.clip_ops",
+    "init_ops": "tensorflow.python.ops.init_ops",
+    "initializers": "tensorflow.python.keras.initializers",
+    "input_spec": "tensorflow.python.keras.engine.input_spec",
+    "logging": "tensorflow.python.platform.tf_logging",
+    "math_ops": "tensorflow.python.ops.math_ops",
+    "nn_ops": "tensorflow.python.ops.nn_ops",
+    "ops": "tensorflow.python.framework.ops",
+    "partitioned_variables": "tensorflow.python.ops.partitioned_variables",
+    "tf_utils": "tensorflow.python.keras.utils.tf_utils",
+    "tf_variables": "tensorflow.python.ops.variables",
+    "trackable": "tensorflow.python.trackable.base",
+    "vs": "tensorflow.python.ops.variable_scope",
+}
+
+
 def _exists(fullname: str) -> bool:
     try:
         return importlib.util.find_spec(fullname) is not None
@@ -163,6 +190,8 @@ def install() -> None:
     sys.meta_path.insert(0, supplier)
     for module_name, names in NAMES.items():
         call_when_imported(module_name, functools.partial(_set_missing, module_name, names))
+    for module_name in _CELLS:
+        call_when_imported(module_name, functools.partial(_set_cells, module_name))
 
 
 def _set_missing(module_name: str, names: Mapping[str, str]) -> None:
@@ -170,6 +199,22 @@ def _set_missing(module_name: str, names: Mapping[str, str]) -> None:
     for name, home in names.items():
         if not hasattr(module, name):
             setattr(module, name, _find(home))
+
+
+def _set_cells(module_name: str) -> None:
+    module = sys.modules[module_name]
+    cells = importlib.import_module("tensorflow").compat.v1.nn.rnn_cell
+    for name in dir(cells):
+        if not name.startswith("_"):
+            setattr(module, name, getattr(cells, name))
+    # The base class of the cells, which has no public name.
+    setattr(module, "LayerRNNCell", cells.BasicLSTMCell.__bases__[0])  # noqa: B010
+    for name, home in _CELLS_IMPORTED.items():
+        setattr(module, name, private_keras.find(home) or importlib.import_module(home))
+    remainder = vars(importlib.import_module(_CELLS_REMAINDER))
+    for name, value in remainder.items():
+        if isinstance(value, types.FunctionType) and not hasattr(module, name):
+            setattr(module, name, value)
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any, Optional
 
-__all__ = ["find", "find_module"]
+__all__ = ["find", "find_module", "is_module"]
 
 _ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
 _ESTIMATOR_SERIES = "tensorflow_estimator.python.estimator.canned.timeseries."
@@ -17,6 +17,10 @@ _HOMES = {
     "distribute.python.values": ("tensorflow.python.distribute.values",),
     "distribute.python.cross_tower_ops": ("tensorflow.python.distribute.cross_device_ops",),
     "framework.python.framework.tensor_util": ("tensorflow.python.framework.tensor_util",),
+    **{
+        f"learn.python.learn.learn_io.{name}": (f"{_OURS}learn.learn_io",)
+        for name in ("generator_io", "graph_io", "numpy_io", "pandas_io")
+    },
     "losses.python.losses.loss_ops": ("tensorflow.python.ops.losses.losses_impl",),
     "losses.python.metric_learning.metric_loss_ops": (f"{_OURS}losses.metric_learning",),
     "metrics.python.ops.metric_ops": (
@@ -85,6 +89,15 @@ def find_module(path: str, name: str) -> Optional[Any]:
     """
     module = _MODULES.get(path.partition("contrib.")[2], {}).get(name)
     return None if module is None else importlib.import_module(module)
+
+
+def is_module(path: str) -> bool:
+    """Returns whether names of a private module of `tf.contrib` are elsewhere today.
+
+    Args:
+      path: its path, such as tf.contrib.tpu.python.tpu.util.
+    """
+    return path.partition("contrib.")[2] in _HOMES
 
 
 def find(path: str, name: str) -> Optional[Any]:

@@ -69,7 +69,11 @@ class PrivatePath(types.ModuleType):
         if module is not None:
             return module
         if hasattr(self._package, name) and name != "python":
-            return getattr(self._package, name)
+            value = getattr(self._package, name)
+            own = f"{self._package.__name__}.{name}"
+            if isinstance(value, types.ModuleType) and value.__name__ == own:
+                return _complete(value, f"{self.__name__}.{name}", self._package)
+            return value
         moved = homes.find(self.__name__, name)
         return self.step(name) if moved is None else moved
 
@@ -95,6 +99,29 @@ class PrivatePath(types.ModuleType):
         name = self.__name__.rpartition(".")[2]
         _, remedy = getattr(self._package, "_advice_for", lambda _: ("", GENERAL_ADVICE))(name)
         raise NotSuppliedError(advise(self.__name__, remedy))
+
+
+def _complete(module: types.ModuleType, path: str, package: types.ModuleType) -> types.ModuleType:
+    """Returns a module whose name is also that of a private one of 1.x, with the names of that.
+
+    Args:
+      module: the module.
+      path: the path of the private one.
+      package: the package that supplies the other names.
+    """
+
+    def find(name):
+        if not name.startswith("_") and hasattr(package, name):
+            return getattr(package, name)
+        moved = homes.find(path, name)
+        if moved is not None:
+            return moved
+        if homes.is_module(f"{path}.{name}"):
+            return PrivatePath(f"{path}.{name}", package)
+        raise AttributeError(f"module {path!r} has no attribute {name!r}")
+
+    vars(module).setdefault("__getattr__", find)
+    return module
 
 
 def unsupported_names(

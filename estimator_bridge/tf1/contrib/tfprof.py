@@ -116,6 +116,8 @@ class ProfileContext:
 
     def _add(self, graph, step, metadata):
         if self._profiler is None or self._profiled_graph not in (None, graph):
+            # A process has one profiler. The end of the old object would end the new one.
+            self._profiler = None
             self._profiler = tf.profiler.Profiler(graph)
         self._profiled_graph = graph
         self._profiler.add_step(step, metadata)

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -309,6 +310,65 @@ def test_contrib_learn_estimator_with_arrays(tmp_path):
     assert compat.predict(x)["y"].shape == (64, 1)
     with pytest.raises(ValueError, match="output_dir"):
         contrib.learn.learn_runner.run(lambda: None)
+
+
+def test_contrib_learn_model_fn_may_return_numbers(tmp_path):
+    def model_fn(features, labels, mode):
+        prediction = tf.contrib.layers.linear(features, 1)
+        if mode == contrib.learn.ModeKeys.INFER:
+            return prediction, 0.0, None
+        loss = tf.reshape(tf.losses.mean_squared_error(labels, prediction), [1])
+        step = contrib.layers.optimize_loss(loss[0], tf.train.get_global_step(), 0.1, "SGD")
+        return prediction, loss, step
+
+    x = np.ones([8, 2], np.float32)
+    estimator = contrib.learn.Estimator(model_fn, model_dir=str(tmp_path))
+    estimator.fit(x, x[:, :1], steps=2)
+    assert np.shape(list(estimator.predict(x))) == (8, 1)
+
+
+def test_input_functions_of_contrib_learn_io():
+    io = contrib.learn.io
+    rows = {"x": np.arange(6.0)}
+
+    def read(features):
+        batches = []
+        with tf.train.MonitoredSession() as session:
+            while not session.should_stop():
+                batches.append(session.run(features))
+        return batches
+
+    with tf.Graph().as_default():
+        features = io.numpy_input_fn(rows, np.arange(6), batch_size=4)()
+        read_rows = np.concatenate([x["x"] for x, _ in read(features)])
+    assert sorted(read_rows) == list(rows["x"])
+    frame = pd.DataFrame({"x": [1.0, 2.0], "ok": [True, False]})
+    with tf.Graph().as_default():
+        features = io.pandas_input_fn(frame, shuffle=False)()
+        assert read(features)[0]["x"].tolist() == [1.0, 2.0]
+    assert io.extract_pandas_data(frame).tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert io.extract_pandas_labels(frame[["x"]]).tolist() == [[1.0], [2.0]]
+    assert io.extract_pandas_data(3) == io.extract_pandas_labels(3) == 3
+    with pytest.raises(ValueError, match="'t' type="):
+        io.extract_pandas_data(pd.DataFrame({"t": ["a"]}))
+
+    def samples():
+        for number in range(5):
+            yield {"y": np.int32(number), "x": np.full([number % 2 + 1], 1.0)}
+
+    with tf.Graph().as_default():
+        features = io.generator_input_fn(samples, "y", batch_size=3, shuffle=False, pad_value=0.0)()
+        batches = read(features)
+    # As in 1.x, the last batch of a generator is filled up from its beginning.
+    assert [labels.tolist() for _, labels in batches] == [[0, 1, 2], [3, 4, 0]]
+    assert batches[0][0]["x"].tolist() == [[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+    with tf.Graph().as_default():
+        x, labels = io.generator_input_fn(samples, ["y", "x"], shuffle=False, pad_value=0.0)()
+        assert not x and sorted(labels) == ["x", "y"]
+    with pytest.raises(TypeError, match="generator function"):
+        io.generator_input_fn(lambda: [1])
+    with pytest.raises(KeyError, match="'z' is not in a sample"):
+        io.generator_input_fn(samples, "z")
 
 
 def test_dnn_classifier_of_contrib_learn(tmp_path):

@@ -163,6 +163,18 @@ def test_recurrent_classifier(tmp_path):
     )
     model.train(read, steps=40)
     assert model.evaluate(read, steps=1)["accuracy"] == 1.0
+    slots = {name for name in model.get_variable_names() if "Adam" in name}
+    # Those of 1.15.5, which names slots of partitioned variables so.
+    inputs = "rnn/sequence_input_layer/sequence_input_layer/words_embedding/embedding_weights"
+    cells = [f"rnn/rnn/multi_rnn_cell/cell_{i}/basic_lstm_cell" for i in range(2)]
+    parts = [
+        f"{scope}/{name}" for scope in (*cells, "rnn/logits/dense") for name in ("kernel", "bias")
+    ]
+    named = {*parts, inputs}
+    assert slots == {f"{name}/t_0/{slot}" for name in named for slot in ("Adam", "Adam_1")}
+    assert set(model.get_variable_names()) - slots - named == {
+        *("global_step", "rnn/head/beta1_power", "rnn/head/beta2_power")
+    }
     with pytest.raises(ValueError, match="either num_units or rnn_cell_fn"):
         contrib.estimator.RNNClassifier([tf.feature_column.embedding_column(words, 4)])
 

@@ -197,6 +197,50 @@ def test_private_datasets_are_those_of_1x():
     Dataset.from_tensors([1]).make_one_shot_iterator()
 
 
+def test_private_cells_are_those_of_tf_nn():
+    from tensorflow.python.keras.engine import input_spec
+    from tensorflow.python.layers import base
+    from tensorflow.python.ops import rnn_cell, rnn_cell_impl
+    from tensorflow.python.ops.rnn_cell_impl import _check_supported_dtypes
+
+    starred = {}
+    exec("from tensorflow.python.ops.rnn_cell_impl import *", {"__name__": "__main__"}, starred)
+    for name in ("BasicLSTMCell", "DropoutWrapper", "LSTMStateTuple", "MultiRNNCell", "RNNCell"):
+        public = getattr(tf.nn.rnn_cell, name)
+        assert getattr(rnn_cell_impl, name) is getattr(rnn_cell, name) is starred[name] is public
+    assert issubclass(tf.nn.rnn_cell.GRUCell, starred["LayerRNNCell"])
+    assert starred["vs"].variable_scope and starred["base_layer"] is rnn_cell_impl.base_layer
+    assert starred["ops"].name_scope and starred["nest"].is_sequence(())
+    assert _check_supported_dtypes(tf.float32) is None
+
+    class Cell(starred["LayerRNNCell"]):
+        state_size = output_size = 2
+
+        def __init__(self, spec):
+            super().__init__()
+            self.input_spec = spec(ndim=2)
+
+        def call(self, inputs, state):
+            return inputs + state, inputs
+
+    specs = (input_spec.InputSpec, base.InputSpec, tf.layers.InputSpec, tf.keras.layers.InputSpec)
+    for spec in specs:
+        output, _ = tf.nn.dynamic_rnn(Cell(spec), tf.ones([3, 4, 2]), dtype=tf.float32)
+        assert output.shape.as_list() == [3, 4, 2]
+
+
+def test_private_modules_of_contrib_have_the_names_of_1x():
+    from tensorflow.contrib.framework.python.ops.variables import get_or_create_global_step
+    from tensorflow.contrib.learn.python.learn.learn_io import graph_io, numpy_io
+    from tensorflow.contrib.learn.python.learn.learn_io.generator_io import generator_input_fn
+
+    learn = tf.contrib.learn
+    assert get_or_create_global_step is tf.contrib.framework.get_or_create_global_step
+    assert generator_input_fn is learn.io.generator_input_fn
+    assert numpy_io.numpy_input_fn is learn.io.numpy_input_fn
+    assert graph_io.read_batch_features is learn.read_batch_features
+
+
 def test_private_names_of_contrib_that_have_moved():
     from tensorflow.contrib.cluster_resolver.python.training import TPUClusterResolver
     from tensorflow.contrib.distribute.python import mirrored_strategy

@@ -1,12 +1,19 @@
 """Recurrent Estimators of `tf.contrib.estimator`."""
 
+import functools
+
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_optimizers as _optimizers
 from estimator_bridge.tf1.contrib import feature_column as _columns
+from estimator_bridge.tf1.contrib.estimator import extenders as _extenders
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
 
 __all__ = ["RNNClassifier", "RNNEstimator"]
+
+# For an optimizer that is given by its name.
+_LEARNING_RATE = 0.05
+_CLIP_NORM = 5.0
 
 _CELLS = {
     "basic_rnn": tf.nn.rnn_cell.BasicRNNCell,
@@ -30,13 +37,24 @@ def _make_cell_fn(num_units, cell_type):
     return rnn_cell_fn
 
 
-def _sequence_inputs(features, sequence_columns, context_columns):
-    """Returns [batch, length, size], with the context at every step, and the lengths [batch]."""
-    inputs, lengths = _columns.sequence_input_layer(features, sequence_columns)
-    if context_columns:
-        context = tf.feature_column.input_layer(features, context_columns)
-        inputs = _columns.concatenate_context_input(context, inputs)
-    return inputs, lengths
+def _build_logits(features, mode, cell_fn, columns, context_columns, units, partitioner, all_steps):
+    """Returns the logits, of the last step or of all, and the mask of the steps [batch, length]."""
+    # The names of the scopes are those of 1.x, so that its checkpoints are restored.
+    with tf.variable_scope(
+        "sequence_input_layer", values=tuple(features.values()), partitioner=partitioner
+    ):
+        inputs, lengths = _columns.sequence_input_layer(features, list(columns))
+        tf.summary.histogram("sequence_length", lengths)
+        if context_columns:
+            context = tf.feature_column.input_layer(features, context_columns)
+            inputs = _columns.concatenate_context_input(context, inputs)
+    outputs, _ = tf.nn.dynamic_rnn(cell_fn(mode), inputs, lengths, dtype=tf.float32)
+    if not all_steps:
+        last = tf.maximum(tf.to_int32(lengths) - 1, 0)
+        outputs = tf.squeeze(tf.batch_gather(outputs, tf.expand_dims(last, 1)), 1)
+    with tf.variable_scope("logits", values=(outputs,)):
+        logits = tf.layers.dense(outputs, units, kernel_initializer=tf.glorot_uniform_initializer())
+    return logits, tf.sequence_mask(lengths)
 
 
 class RNNEstimator(tf.estimator.Estimator):
@@ -51,7 +69,8 @@ class RNNEstimator(tf.estimator.Estimator):
       rnn_cell_fn: function of the mode that returns a cell, in place of num_units and cell_type.
       return_sequences: whether the head gets the logits of every step, not of the last one.
       model_dir: directory for checkpoints and summaries, or None.
-      optimizer: tf.train.Optimizer, or its name.
+      optimizer: tf.train.Optimizer, or its name; a named one has the learning rate 0.05, and clips
+        gradients to the norm 5.
       input_layer_partitioner: partitioner of the input layer's variables, or None.
       config: RunConfig, or None.
 
@@ -77,27 +96,35 @@ class RNNEstimator(tf.estimator.Estimator):
             raise ValueError("RNNEstimator: pass either num_units or rnn_cell_fn")
         cell_fn = rnn_cell_fn or _make_cell_fn(num_units, cell_type)
 
-        def model_fn(features, labels, mode):
-            partitioner = input_layer_partitioner
-            with tf.variable_scope("rnn", partitioner=partitioner):
-                inputs, lengths = _sequence_inputs(
-                    features, list(sequence_feature_columns), context_feature_columns
-                )
-            with tf.variable_scope("rnn"):
-                outputs, _ = tf.nn.dynamic_rnn(
-                    cell_fn(mode), inputs, sequence_length=lengths, dtype=tf.float32
-                )
-                if not return_sequences:
-                    last = tf.maximum(tf.to_int32(lengths) - 1, 0)
-                    outputs = tf.squeeze(tf.batch_gather(outputs, tf.expand_dims(last, 1)), 1)
-                logits = tf.layers.dense(outputs, head.logits_dimension, name="logits")
-            return head.create_estimator_spec(
-                features=features,
-                mode=mode,
-                labels=labels,
-                optimizer=_optimizers.get_optimizer_instance(optimizer, learning_rate=0.05),
-                logits=logits,
+        def model_fn(features, labels, mode, config):
+            step = optimizer
+            if not isinstance(optimizer, tf.train.Optimizer):
+                step = _optimizers.get_optimizer_instance(optimizer, _LEARNING_RATE)
+                step = _extenders.clip_gradients_by_norm(step, _CLIP_NORM)
+            split = functools.partial(
+                tf.min_max_variable_partitioner, max_partitions=config.num_ps_replicas
             )
+            with tf.variable_scope("rnn", values=tuple(features.values()), partitioner=split()):
+                logits, mask = _build_logits(
+                    features,
+                    mode,
+                    cell_fn,
+                    sequence_feature_columns,
+                    context_feature_columns,
+                    head.logits_dimension,
+                    input_layer_partitioner or split(min_slice_size=64 << 20),
+                    return_sequences,
+                )
+                mask_key = getattr(head, "input_sequence_mask_key", None)
+                if return_sequences and mask_key is not None:
+                    features.setdefault(mask_key, mask)
+                return head.create_estimator_spec(
+                    features=features,
+                    mode=mode,
+                    labels=labels,
+                    optimizer=step,
+                    logits=logits,
+                )
 
         super().__init__(model_fn, model_dir=model_dir, config=config)
 
@@ -115,7 +142,8 @@ class RNNClassifier(RNNEstimator):
       n_classes: int, number of classes.
       weight_column: name of the feature with the examples' weights, or None.
       label_vocabulary: list of the label strings, or None for integer labels.
-      optimizer: tf.train.Optimizer, or its name.
+      optimizer: tf.train.Optimizer, or its name; a named one has the learning rate 0.05, and clips
+        gradients to the norm 5.
       loss_reduction: one of tf.losses.Reduction.
       input_layer_partitioner: partitioner of the input layer's variables, or None.
       config: RunConfig, or None.

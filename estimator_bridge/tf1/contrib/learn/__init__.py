@@ -3,12 +3,11 @@
 tf.estimator.train_and_evaluate runs an Experiment.
 """
 
-import tensorflow.compat.v1 as _tf
-
 from estimator_bridge.tf1.contrib.learn import canned as _canned
 from estimator_bridge.tf1.contrib.learn import (
     datasets,
     debug,
+    learn_io,
     learn_runner,
     monitors,
     preprocessing,
@@ -32,6 +31,7 @@ __all__ = [
     "datasets",
     "debug",
     "head",
+    "learn_io",
     "learn_runner",
     "monitors",
     "preprocessing",
@@ -101,8 +101,7 @@ model_fn = _fitting
 read_batch_examples = utils.read_batch_examples
 read_batch_features = utils.read_batch_features
 read_batch_record_features = utils.read_batch_record_features
-io = utils
-learn_io = utils
+io = learn_io
 metric_spec = _fitting
-numpy_input_fn = _tf.estimator.inputs.numpy_input_fn
-pandas_input_fn = _tf.estimator.inputs.pandas_input_fn
+numpy_input_fn = learn_io.numpy_input_fn
+pandas_input_fn = learn_io.pandas_input_fn

@@ -72,6 +72,17 @@ _Ops = collections.namedtuple(
 )
 
 
+def _as_tensor(value):
+    return None if value is None else tf.convert_to_tensor_or_sparse_tensor(value)
+
+
+def _as_scalar(loss):
+    loss = _as_tensor(loss)
+    if loss is None or loss.shape.is_compatible_with([]):
+        return loss
+    return tf.reshape(loss, [])
+
+
 class ModelFnOps(_Ops):
     """The result of a model_fn of tf.contrib.learn.
 
@@ -100,11 +111,12 @@ class ModelFnOps(_Ops):
         training_hooks=None,
         scaffold=None,
     ):
+        # Numbers are converted, as in 1.x: `return predictions, 0.0, None` is a usual result.
         return super().__new__(
             cls,
             mode,
-            predictions,
-            loss,
+            tf.nest.map_structure(_as_tensor, predictions),
+            _as_scalar(loss),
             train_op,
             eval_metric_ops or {},
             output_alternatives,
