@@ -92,6 +92,7 @@ NAMES: dict[str, Private] = {
     "gen_training_ops": _tensorflow("ops.gen_training_ops"),
     "gen_nccl_ops": _tensorflow("ops.gen_nccl_ops"),
     "graph_io": _tensorflow("framework.graph_io"),
+    "init_ops": _tensorflow("ops.init_ops"),
     "lookup_ops": _tensorflow("ops.lookup_ops"),
     "moving_averages": _tensorflow("training.moving_averages"),
     "nccl_ops": _tensorflow("ops.nccl_ops"),

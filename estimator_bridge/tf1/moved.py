@@ -102,6 +102,7 @@ NAMES = {
         "disable_resource_variables": "v1.disable_resource_variables",
         "enable_resource_variables": "v1.enable_resource_variables",
         "resource_variables_enabled": "v1.resource_variables_enabled",
+        "variable": "v1.Variable",
     },
     "tensorflow.python.util.tf_export": {
         "estimator_export": (

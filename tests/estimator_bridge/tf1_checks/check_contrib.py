@@ -327,6 +327,19 @@ def test_contrib_learn_model_fn_may_return_numbers(tmp_path):
     assert np.shape(list(estimator.predict(x))) == (8, 1)
 
 
+def test_a_contrib_learn_model_fn_without_a_mode_predicts(tmp_path):
+    def model_fn(features, labels):
+        prediction = tf.contrib.layers.linear(features, 1)
+        loss = tf.losses.mean_squared_error(tf.reshape(labels, [-1, 1]), prediction)
+        step = contrib.layers.optimize_loss(loss, tf.train.get_global_step(), 0.1, "SGD")
+        return prediction, loss, step
+
+    x = np.ones([8, 2], np.float32)
+    estimator = contrib.learn.SKCompat(contrib.learn.Estimator(model_fn, model_dir=str(tmp_path)))
+    estimator.fit(x, x[:, 0], steps=2)
+    assert np.shape(estimator.predict(x)) == (8, 1)
+
+
 def test_input_functions_of_contrib_learn_io():
     io = contrib.learn.io
     rows = {"x": np.arange(6.0)}

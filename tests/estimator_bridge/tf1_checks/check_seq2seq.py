@@ -167,6 +167,15 @@ def test_custom_attention_mechanisms(run):
     assert (total[1, 3:] == 0).all() and (total[0] > 0).all()
 
 
+def test_an_attention_wrapper_has_the_private_names_of_1x():
+    seq2seq = tf.contrib.seq2seq
+    mechanism = seq2seq.LuongAttention(4, tf.ones([2, 3, 4]))
+    cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), mechanism, attention_layer_size=5)
+    assert cell._attention_mechanisms == (mechanism,) and len(cell._attention_layers) == 1
+    assert cell._attention_layer_size == 5 and not cell._alignment_history
+    assert cell._item_or_tuple(iter([1])) == 1 and len(cell._batch_size_checks(2, "rows")) == 1
+
+
 @pytest.mark.parametrize("probability", [0.0, 1.0])
 def test_scheduled_outputs_are_read_with_the_given_probability(run, probability):
     inputs = tf.constant(np.random.RandomState(0).normal(size=[2, 4, 3]).astype(np.float32))

@@ -233,8 +233,10 @@ def test_private_modules_of_contrib_have_the_names_of_1x():
     from tensorflow.contrib.framework.python.ops.variables import get_or_create_global_step
     from tensorflow.contrib.learn.python.learn.learn_io import graph_io, numpy_io
     from tensorflow.contrib.learn.python.learn.learn_io.generator_io import generator_input_fn
+    from tensorflow.python.ops.variable_scope import variable
 
     learn = tf.contrib.learn
+    assert variable is tf.Variable and tf.contrib.slim.init_ops.zeros_initializer()
     assert get_or_create_global_step is tf.contrib.framework.get_or_create_global_step
     assert generator_input_fn is learn.io.generator_input_fn
     assert numpy_io.numpy_input_fn is learn.io.numpy_input_fn

@@ -12,6 +12,7 @@ from estimator_bridge.tf1.contrib.learn.evaluating import (
     with_metrics,
 )
 from estimator_bridge.tf1.contrib.learn.model_spec import (
+    LabelSignature,
     MetricSpec,
     ModeKeys,
     ModelFnOps,
@@ -332,16 +333,15 @@ class Estimator(FitMixin, tf.estimator.Estimator):
     def __init__(
         self, model_fn=None, model_dir=None, config=None, params=None, feature_engineering_fn=None
     ):
-        known = inspect.signature(model_fn).parameters
+        known, signature = inspect.signature(model_fn).parameters, LabelSignature()
 
         def make_ops(features, labels, mode, params, config):
             if feature_engineering_fn is not None:
                 features, labels = feature_engineering_fn(features, labels)
             given = {"mode": mode, "params": params, "config": config, "model_dir": model_dir}
+            labels = signature.complete(labels, mode, self._export_arguments is not None)
             result = model_fn(features, labels, **{k: v for k, v in given.items() if k in known})
-            if isinstance(result, (ModelFnOps, tf.estimator.EstimatorSpec)):
-                return result
-            return ModelFnOps(mode, *result)
+            return result if hasattr(result, "mode") else ModelFnOps(mode, *result)
 
         def wrapped(features, labels, mode, params, config):
             ops = make_ops(features, labels, mode, params, config)

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 __all__ = [
     "LOSS",
     "LOSS_METRIC",
+    "LabelSignature",
     "MetricSpec",
     "ModeKeys",
     "ModelFnOps",
@@ -42,6 +43,39 @@ class ModeKeys:
         """
         if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
             raise ValueError(f"Invalid mode {key}.")
+
+
+class LabelSignature:
+    """The types and shapes of the labels of a training or an evaluation.
+
+    In 1.x, the model_fn of a prediction after these gets placeholders in place of labels. Programs
+    whose model_fn has no mode rely on them.
+    """
+
+    def __init__(self):
+        self._seen = None
+
+    def complete(self, labels, mode, exporting):
+        """Returns the labels for a model_fn; for a prediction, placeholders that nothing reads.
+
+        Args:
+          labels: tensor or {name: tensor}, or None.
+          mode: one of ModeKeys.
+          exporting: whether the model_fn builds an export, which gets no labels.
+        """
+        if labels is not None and mode != ModeKeys.INFER:
+            self._seen = tf.nest.map_structure(_type_and_shape, labels)
+        if labels is not None or mode != ModeKeys.INFER or exporting or self._seen is None:
+            return labels
+        return tf.nest.map_structure(lambda make: make(), self._seen)
+
+
+def _type_and_shape(label):
+    dtype = tf.as_dtype(label.dtype)
+    if isinstance(label, tf.SparseTensor):
+        return lambda: tf.sparse_placeholder(dtype)
+    shape = None if label.shape.ndims is None else [None, *label.shape.as_list()[1:]]
+    return lambda: tf.placeholder(dtype, shape if label.shape.ndims else None)
 
 
 class PredictionKey:

@@ -69,20 +69,22 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         super().__init__(name=name, dtype=dtype)
         self._attend = attention_fn or attend
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
-        self._mechanisms = attention_mechanism if self._is_multi else (attention_mechanism,)
+        self._attention_mechanisms = (
+            attention_mechanism if self._is_multi else (attention_mechanism,)
+        )
         if attention_layer_size is not None and attention_layer is not None:
             raise ValueError(
                 "AttentionWrapper: pass either attention_layer_size or attention_layer"
             )
-        count = len(self._mechanisms)
-        self._layers_of_attention = None
+        count = len(self._attention_mechanisms)
+        self._attention_layers = None
         if attention_layer is not None:
             layers = attention_layer
-            self._layers_of_attention = layers if isinstance(layers, (list, tuple)) else (layers,)
+            self._attention_layers = layers if isinstance(layers, (list, tuple)) else (layers,)
         elif attention_layer_size is not None:
             sizes = attention_layer_size
             sizes = sizes if isinstance(sizes, (list, tuple)) else (sizes,) * count
-            self._layers_of_attention = tuple(
+            self._attention_layers = tuple(
                 tf.layers.Dense(size, name="attention_layer", use_bias=False) for size in sizes
             )
         self._cell = cell
@@ -90,38 +92,48 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
             lambda inputs, attention: tf.concat([inputs, attention], -1)
         )
         self._output_attention = output_attention
-        self._history = alignment_history
+        self._alignment_history = alignment_history
         self._initial_cell_state = initial_cell_state
-        if self._layers_of_attention is None:
-            self._attention_size = sum(m.values.shape[-1].value for m in self._mechanisms)
+        if self._attention_layers is None:
+            self._attention_layer_size = sum(
+                m.values.shape[-1].value for m in self._attention_mechanisms
+            )
         else:
-            self._attention_size = sum(
+            self._attention_layer_size = sum(
                 layer.compute_output_shape([None, cell.output_size + m.values.shape[-1].value])[
                     -1
                 ].value
                 if not hasattr(layer, "units")
                 else layer.units
-                for layer, m in zip(self._layers_of_attention, self._mechanisms)
+                for layer, m in zip(self._attention_layers, self._attention_mechanisms)
             )
 
-    def _one_or_all(self, values):
+    # Programs that derive from this class use the private names of 1.x.
+    def _batch_size_checks(self, batch_size, error_message):
+        return [
+            tf.assert_equal(batch_size, m.batch_size, message=error_message)
+            for m in self._attention_mechanisms
+        ]
+
+    def _item_or_tuple(self, values):
         values = tuple(values)
         return values if self._is_multi else values[0]
 
     @property
     def output_size(self):
-        return self._attention_size if self._output_attention else self._cell.output_size
+        return self._attention_layer_size if self._output_attention else self._cell.output_size
 
     @property
     def state_size(self):
         return AttentionWrapperState(
             cell_state=self._cell.state_size,
             time=tf.TensorShape([]),
-            attention=self._attention_size,
-            alignments=self._one_or_all(m.alignments_size for m in self._mechanisms),
-            attention_state=self._one_or_all(m.state_size for m in self._mechanisms),
-            alignment_history=self._one_or_all(
-                m.alignments_size if self._history else () for m in self._mechanisms
+            attention=self._attention_layer_size,
+            alignments=self._item_or_tuple(m.alignments_size for m in self._attention_mechanisms),
+            attention_state=self._item_or_tuple(m.state_size for m in self._attention_mechanisms),
+            alignment_history=self._item_or_tuple(
+                m.alignments_size if self._alignment_history else ()
+                for m in self._attention_mechanisms
             ),
         )
 
@@ -139,22 +151,22 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         if cell_state is None:
             cell_state = self._cell.zero_state(batch_size, dtype)
         cell_state = nest.map_structure(tf.identity, cell_state)
-        first = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
+        first = [m.initial_alignments(batch_size, dtype) for m in self._attention_mechanisms]
 
         def history(alignments):
-            if not self._history:
+            if not self._alignment_history:
                 return ()
             return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=alignments.shape)
 
         return AttentionWrapperState(
             cell_state=cell_state,
             time=tf.zeros([], tf.int32),
-            attention=tf.zeros(tf.stack([batch_size, self._attention_size]), dtype),
-            alignments=self._one_or_all(first),
-            attention_state=self._one_or_all(
-                m.initial_state(batch_size, dtype) for m in self._mechanisms
+            attention=tf.zeros(tf.stack([batch_size, self._attention_layer_size]), dtype),
+            alignments=self._item_or_tuple(first),
+            attention_state=self._item_or_tuple(
+                m.initial_state(batch_size, dtype) for m in self._attention_mechanisms
             ),
-            alignment_history=self._one_or_all(history(a) for a in first),
+            alignment_history=self._item_or_tuple(history(a) for a in first),
         )
 
     def call(self, inputs, state):
@@ -172,21 +184,23 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         before = state.attention_state if self._is_multi else (state.attention_state,)
         histories = state.alignment_history if self._is_multi else (state.alignment_history,)
         attentions, alignments, states, written = [], [], [], []
-        for i, mechanism in enumerate(self._mechanisms):
-            layer = self._layers_of_attention and self._layers_of_attention[i]
+        for i, mechanism in enumerate(self._attention_mechanisms):
+            layer = self._attention_layers and self._attention_layers[i]
             context, alignment, after = self._attend(mechanism, outputs, before[i], layer)
             attentions.append(context)
             alignments.append(alignment)
             states.append(after)
-            written.append(histories[i].write(state.time, alignment) if self._history else ())
+            written.append(
+                histories[i].write(state.time, alignment) if self._alignment_history else ()
+            )
         attention = tf.concat(attentions, 1)
         new = AttentionWrapperState(
             cell_state=cell_state,
             time=state.time + 1,
             attention=attention,
-            alignments=self._one_or_all(alignments),
-            attention_state=self._one_or_all(states),
-            alignment_history=self._one_or_all(written),
+            alignments=self._item_or_tuple(alignments),
+            attention_state=self._item_or_tuple(states),
+            alignment_history=self._item_or_tuple(written),
         )
         return (attention if self._output_attention else outputs), new
 

@@ -4,7 +4,7 @@ import types as _types
 
 import tensorflow.compat.v1 as _tf
 
-from estimator_bridge.private_tf import variables  # noqa: F401 - a name of slim
+from estimator_bridge.private_tf import init_ops, variables  # noqa: F401 - names of slim
 from estimator_bridge.tf1.contrib import framework as _framework
 from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
