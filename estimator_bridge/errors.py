@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 
 from .terminal import escape
 
@@ -28,6 +29,9 @@ def describe_os_error(error: OSError) -> str:
     Args:
       error: the error; raised again if it is not one of files.
     """
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
+        # Of a folder that was copied: (source, target, reason) of each file.
+        return escape(f"{error.args[0][0][2]}; check the place")
     if error.errno is None or isinstance(error, (ConnectionError, TimeoutError)):
         raise error
     parts = [os.fsdecode(error.filename)] if isinstance(error.filename, (str, bytes)) else []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from ..errors import BridgeError
+from ..errors import BridgeError, describe_os_error
 from ..versions import parse
 from .operations import Operations, minor
 from .rewrite import CannotDowngrade, rewrite_graph, rewrite_meta_graph
@@ -161,12 +161,12 @@ def write(export: Export, output: Path, prove: Callable[[Path], None]) -> None:
         prove(beside)
         beside.rename(output)
     except OSError as error:
-        raise BridgeError(f"{output}: cannot be written: {error}") from error
+        raise BridgeError(f"{output}: cannot be written: {describe_os_error(error)}") from error
     finally:
         if beside.is_dir():
             shutil.rmtree(beside, ignore_errors=True)
-        else:
-            beside.unlink(missing_ok=True)
+        elif beside.exists():
+            beside.unlink()
 
 
 def _write_message(export: Export, file: Path) -> None:

@@ -1,10 +1,14 @@
-"""What an uncaught error shows of a secret."""
+"""What an uncaught error shows of a secret, and errors of the system as one line."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
+
+from estimator_bridge.errors import describe_os_error
+from trainer.config import commands
 
 pytestmark = pytest.mark.quick
 
@@ -30,3 +34,36 @@ def test_an_uncaught_traceback_shows_the_name_of_a_secret(make, program):
     )
     assert "Traceback" in done.stderr and "<secret.key>" in done.stderr
     assert "hunter2" not in done.stderr
+
+
+def test_a_full_disk_is_one_line_whoever_says_so(capsys):
+    """TensorFlow's errors are none of the system."""
+
+    def write(argv):
+        raise RuntimeError("/data/p.tfrecord;\nNo space left on device")
+
+    def fail(argv):
+        raise RuntimeError("another")
+
+    assert commands.run(write, []) == 2
+    assert capsys.readouterr().err == (
+        "error: the disk is full (/data/p.tfrecord; No space left on device); make room, or name "
+        "another place\n"
+    )
+    with pytest.raises(RuntimeError, match="another"):
+        commands.run(fail, [])
+
+
+def test_an_error_of_the_system_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as missing:
+        (tmp_path / "x").read_text()
+    assert describe_os_error(missing.value) == (
+        f"{tmp_path / 'x'}: No such file or directory; check the path"
+    )
+    with pytest.raises(shutil.Error) as copied:
+        (tmp_path / "from").mkdir()
+        (tmp_path / "from" / "link").symlink_to("nowhere")
+        shutil.copytree(tmp_path / "from", tmp_path / "to")
+    assert "No such file" in describe_os_error(copied.value)
+    with pytest.raises(ConnectionResetError):
+        describe_os_error(ConnectionResetError(104, "reset"))

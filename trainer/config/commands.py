@@ -15,6 +15,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error
 from trainer.errors import USER_ERROR_STATUS, UserError, redact_data
+from trainer.storage.disk import is_full_disk
 
 # Options that limit the sizes in data files, and one that says which columns files may lack.
 LIMITS = ("data.max_row_mib", "data.max_column_mib", "data.added_columns")
@@ -175,4 +176,11 @@ def run(
     except OSError as error:
         show_error(describe_os_error(error))
         end_output()
+        return USER_ERROR_STATUS
+    except Exception as error:
+        # Of TensorFlow, for instance.
+        if not is_full_disk(error):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        show_error(f"the disk is full ({reason}); make room, or name another place")
         return USER_ERROR_STATUS

@@ -7,6 +7,7 @@ best step would serve a worse model than the summary reports. `final` comes next
 trained to the end. `latest` is a snapshot of a run in progress.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -101,6 +102,11 @@ def find_export(place: str, option: str = "--job_dir") -> str:
     folder = Path(place)
     if not folder.is_dir():
         raise UserError(f"{option}={place}: no such folder; name an export or a job")
+    try:
+        # Path.glob finds nothing in a folder that cannot be read.
+        os.listdir(folder)
+    except OSError as error:
+        raise UserError(f"{option}={place}: {error.strerror}; make it readable") from error
     found = [path for pattern in _PATTERNS for path in folder.glob(pattern)]
     names = [path.relative_to(folder).as_posix() for path in found]
     inside = choose_from_files(names, place, option)

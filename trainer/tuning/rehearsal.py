@@ -47,7 +47,8 @@ def rehearse(
         while not ended and not signals.received:
             time.sleep(POLL_SECS)
             ended = processes.take_ended()
-        processes.wait_for_output()
+        if ended:
+            processes.wait_for_output()
     finally:
         processes.close()
         shutil.rmtree(temporary, ignore_errors=True)

@@ -184,6 +184,11 @@ def _watch(
     with state.transaction():
         state.forget(max(state.list_periods(), default=0) - values.keep_days)
     notes = [] if findings else ["no period has enough rows to be judged (100)"]
+    labels = state.count_labels() if values.labels else {}
+    if values.labels and not labels:
+        notes.append(
+            f"--labels: no logged answer has a {plans.key}, so none is joined; check --key"
+        )
     replay = state.read_note("replay") or {}
     if values.replay and Path(export, storage.GRAPH).is_file():
         bridge.set_verbosity("error")
@@ -199,7 +204,7 @@ def _watch(
         problems,
         notes,
         replay,
-        state.count_labels() if values.labels else {},
+        labels,
     )
 
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,12 @@ def main(argv: list[str]) -> int:
         path = getattr(options, name)
         if path and not os.path.exists(path):
             raise BridgeError(f"--{name}={path}: there is no such file")
+    with open(options.keras_model, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise BridgeError(
+                f"--keras_model={options.keras_model}: no *.keras file of convert, or only a part "
+                "of one; convert the checkpoint again"
+            )
     findings = verify(options)
     from .report import to_html, to_text
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge.convert import command
+from estimator_bridge.convert.verify import command as verify_command
 from estimator_bridge.convert.write.targets import complete_together
 from estimator_bridge.errors import BridgeError
 
@@ -114,3 +115,11 @@ def test_only_a_saved_model_is_replaced_by_one(tmp_path, monkeypatch):
         command._check_targets(options)
     (tmp_path / "models" / "saved_model.pb").touch()
     assert command._check_targets(options) == "models"
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4half"])
+def test_a_part_of_a_keras_model_is_told_before_tensorflow_is_loaded(tmp_path, content):
+    path = tmp_path / "m.keras"
+    path.write_bytes(content)
+    with pytest.raises(BridgeError, match="only a part of one; convert the checkpoint again"):
+        verify_command.main([f"--job_dir={tmp_path}", f"--keras_model={path}"])

@@ -1,7 +1,9 @@
 """trainer.export.choose: every command serves the same export of a job."""
 
+import errno
 import itertools
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,15 @@ def test_a_job_without_exports_is_refused(tmp_path):
         "export/final, export/latest; name an export, or a job that was trained with "
         "--export.exporters"
     )
+
+
+def test_a_folder_that_cannot_be_read_is_told(tmp_path, monkeypatch):
+    def refuse(folder):
+        raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(UserError, match="Permission denied; make it readable"):
+        find_export(str(tmp_path))
 
 
 def test_a_folder_stands_for_an_export(tmp_path):

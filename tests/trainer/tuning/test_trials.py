@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from trainer.cluster.processes import OUTPUT_SECS
 from trainer.config import load_config
 from trainer.config.search_space import parse_search
 from trainer.errors import TemporaryError
@@ -55,6 +56,18 @@ def test_a_check_that_is_killed_is_a_temporary_error(tmp_path, monkeypatch):
     search = Search(None, {}, parse_search(["max_steps=10|20"]), (Objective("auc", "max"),), 1.0, 2)
     with pytest.raises(TemporaryError, match="ended with status 137; give the same command again"):
         rehearse(search, tmp_path, Signals(), print)
+
+
+def test_a_signal_during_the_check_ends_it_at_once(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    search = Search(None, {}, parse_search(["max_steps=10|20"]), (Objective("auc", "max"),), 1.0, 2)
+    signals, started = Signals(), time.monotonic()
+    signals.note(signal.SIGINT, None)
+    rehearse(search, tmp_path, signals, print)
+    assert time.monotonic() - started < OUTPUT_SECS
 
 
 def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):

@@ -94,6 +94,12 @@ def test_labels_before_their_requests_and_wrong_files(watch, log, label, make):
     assert watch(4, flag, delay)["labels"][1]["labels"] == 400
 
 
+def test_answers_without_a_key_are_told(watch, log, label):
+    log.write(0, lambda row: row.pop("id"))
+    (note,) = watch(0, label(0))["notes"]
+    assert note == "--labels: no logged answer has a id, so none is joined; check --key"
+
+
 def test_a_command_is_started_once_for_what_turned_red(watch, log, tmp_path):
     started = tmp_path / "started"
     program = f"import sys; open({str(started)!r}, 'a').write('x'); sys.exit(len(sys.argv) - 1)"
