@@ -4,14 +4,16 @@ IPython executes each cell, so its magics, `!commands` and displayed values work
 folder of the notebook is the current folder, as it is there.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, Optional
 
@@ -151,6 +153,27 @@ def _limit_threads(name: str) -> None:
     vars(threading)["_shutdown"] = limited
 
 
+@contextlib.contextmanager
+def _note_interrupts() -> Iterator[list[int]]:
+    """Yields a list of interrupts: with one, IPython ends a command, but not its cell."""
+    received: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        received.append(number)
+        if callable(before):
+            before(number, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and callable(before):
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield received
+    finally:
+        if is_main and callable(before):
+            signal.signal(signal.SIGINT, before)
+
+
 def _make_shell(module: ModuleType, folder: str) -> Any:
     """Returns a new shell of IPython.
 
@@ -159,7 +182,24 @@ def _make_shell(module: ModuleType, folder: str) -> Any:
       folder: for its files, which are of no use later.
     """
 
-    class Shell(importlib.import_module(_SHELL).InteractiveShell):  # type: ignore[misc]
+    base: Any = importlib.import_module(_SHELL).InteractiveShell
+
+    class Shell(base):
+        def system(self, cmd: str) -> None:
+            """For `!command`."""
+            with _note_interrupts() as received:
+                base.system(self, cmd)
+            if received:
+                raise KeyboardInterrupt
+
+        def getoutput(self, *arguments: Any, **options: Any) -> Any:
+            """For `x = !command`."""
+            with _note_interrupts() as received:
+                found = base.getoutput(self, *arguments, **options)
+            if received:
+                raise KeyboardInterrupt
+            return found
+
         def _showtraceback(self, kind: Any, value: Any, lines: Any) -> None:
             if not isinstance(value, SystemExit):
                 # What the cell has printed comes first, also in a file.

@@ -188,9 +188,11 @@ def test_the_exit_status_is_that_of_the_notebook(tmp_path, text, status):
     assert run(write(tmp_path / "a.ipynb", text, "print('no')"))[:2] == (status, "")
 
 
-def test_an_interrupt_is_that_of_the_notebook(tmp_path):
+@pytest.mark.parametrize(
+    "text", ["import time\nopen('begun', 'w').close()\ntime.sleep(60)", "!touch begun; sleep 60"]
+)
+def test_an_interrupt_is_that_of_the_notebook(tmp_path, text):
     begun = tmp_path / "begun"
-    text = f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)"
     process = forked.Popen(
         [sys.executable, "-m", "estimator_bridge", "run", write(tmp_path / "a.ipynb", text)],
         stderr=subprocess.PIPE,
