@@ -6,6 +6,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Mapping
+from typing import Any, Optional
 
 from estimator_bridge.process.importing import ModuleSupplier, call_when_imported
 from estimator_bridge.tf1 import private_keras
@@ -17,7 +18,11 @@ MODULES = {
     "tensorflow.python.distribute.distribution_strategy_context": (
         "tensorflow.python.distribute.distribute_lib"
     ),
+    "tensorflow.python.feature_column.dense_features": (
+        "tensorflow.python.feature_column.feature_column_lib"
+    ),
     "tensorflow.python.ops.spectral_ops": "tensorflow.python.ops.signal.fft_ops",
+    "tensorflow.python.profiler.profile_context": "estimator_bridge.tf1.contrib.tfprof",
     "tensorflow.python.summary.event_accumulator": (
         "tensorboard.backend.event_processing.event_accumulator"
     ),
@@ -79,6 +84,9 @@ NAMES = {
     "tensorflow.python.framework.graph_util": {
         "convert_variables_to_constants": "v1.graph_util.convert_variables_to_constants",
     },
+    "tensorflow.python.framework.tensor_shape": {
+        name: f"{__name__}.{name}" for name in ("matrix", "scalar", "vector")
+    },
     "tensorflow.python.framework.tensor_util": {
         "make_ndarray": "tensorflow.python.framework.tensor_util.MakeNdarray",
     },
@@ -92,6 +100,9 @@ NAMES = {
             "tensorflow.python.ops.metrics_impl._aggregate_across_replicas"
         ),
         "_safe_div": "v1.div_no_nan",
+    },
+    "tensorflow.python.ops.random_ops": {
+        "random_crop": "v1.random_crop",
     },
     "tensorflow.python.ops.rnn_cell_impl": {
         "_Linear": "estimator_bridge.tf1.contrib.rnn.linear.Linear",
@@ -118,6 +129,7 @@ NAMES = {
         "Assert": "v1.Assert",
         "case": "v1.case",
         "cond": "v1.cond",
+        "switch_case": "v1.switch_case",
         "while_loop": "v1.while_loop",
     },
     "tensorflow.python.data.ops.dataset_ops": {
@@ -224,6 +236,34 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
     Args:
       tensor_type: not used.
     """
+
+
+def scalar() -> Any:
+    """Returns the TensorShape of a scalar."""
+    return _shape()
+
+
+def vector(length: Optional[int]) -> Any:
+    """Returns the TensorShape of a vector.
+
+    Args:
+      length: int, or None for an unknown one.
+    """
+    return _shape(length)
+
+
+def matrix(rows: Optional[int], cols: Optional[int]) -> Any:
+    """Returns the TensorShape of a matrix.
+
+    Args:
+      rows: int, or None for an unknown one.
+      cols: the same for its columns.
+    """
+    return _shape(rows, cols)
+
+
+def _shape(*sizes: Optional[int]) -> Any:
+    return importlib.import_module("tensorflow").TensorShape(sizes)
 
 
 def _find(home: str):
