@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
@@ -68,7 +69,11 @@ def find_logs(patterns: list[str], option: str) -> list[LogFile]:
             _, generation, size, _ = storage.identify_data(path)
             mark, time = f"{size} {generation}", float(generation or 0) / 1e6
         else:
-            status = Path(path).stat()
+            try:
+                status = Path(path).stat()
+            except FileNotFoundError:
+                # Logs are rotated.
+                continue
             size, time = status.st_size, status.st_mtime
             mark = f"{size} {status.st_mtime_ns}"
         if size:
@@ -80,7 +85,11 @@ def find_logs(patterns: list[str], option: str) -> list[LogFile]:
 
 
 def _inspect(path: str) -> DataFile:
-    head = storage.read_head(path, 12)
+    try:
+        head = storage.read_head(path, 12)
+    except OSError:
+        # Whoever reads the file says why.
+        head = b""
     gzipped = head.startswith(GZIP)
     name = path.lower().removesuffix(".gz")
     if head.startswith(PARQUET):
@@ -114,7 +123,11 @@ def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> 
         "parquet": _read_tables,
     }
     progress.records = done
-    yield from readers[file.format](file, wanted, done, progress)
+    try:
+        yield from readers[file.format](file, wanted, done, progress)
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        message = " ".join(str(error).split())[:150]
+        raise UserError(f"{file.path}: {message}; log the file again") from error
 
 
 def _read_tfrecord(
@@ -206,19 +219,15 @@ def _collect(
 
 def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     passed = 0
-    try:
-        for table in _open_table(file, progress):
-            start = min(table.num_rows, max(0, done - passed))
-            passed += table.num_rows
-            rest = table.slice(start)
-            for place in range(0, rest.num_rows, TABLE_ROWS):
-                part = rest.slice(place, TABLE_ROWS)
-                first = progress.records + 1
-                progress.records += part.num_rows
-                yield from_table(file, first, part, wanted)
-    except (pa.ArrowException, OSError) as error:
-        message = " ".join(str(error).split())[:150]
-        raise UserError(f"{file.path}: {message}; log the file again") from error
+    for table in _open_table(file, progress):
+        start = min(table.num_rows, max(0, done - passed))
+        passed += table.num_rows
+        rest = table.slice(start)
+        for place in range(0, rest.num_rows, TABLE_ROWS):
+            part = rest.slice(place, TABLE_ROWS)
+            first = progress.records + 1
+            progress.records += part.num_rows
+            yield from_table(file, first, part, wanted)
 
 
 def _open_table(file: DataFile, progress: ReadState) -> Iterator[pa.RecordBatch]:

@@ -1,9 +1,14 @@
 """Logged requests are read once each, whatever happens, and what moved is said in words."""
 
+import errno
+import gzip
 import json
 import sqlite3
 
 import pytest
+
+from trainer import storage
+from trainer.watching import reading
 
 pytestmark = pytest.mark.quick
 
@@ -164,6 +169,32 @@ def test_a_state_that_cannot_be_a_folder_is_told_in_one_line(watch, log, tmp_pat
     log.write(0)
     (tmp_path / "file").touch()
     assert "--state" in watch(2, state="file") and "--state" in watch(2, state="file/state")
+
+
+def test_a_log_that_is_gone_or_closed_keeps_no_other_from_being_read(watch, log, monkeypatch):
+    paths = [str(log.write(0)), str(log.write(1)), str(log.folder / "rotated.jsonl")]
+    read_head = storage.read_head
+
+    def refuse(path, mode):
+        if path == paths[1]:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return read_head(path, mode) if mode == 12 else open(path, mode)
+
+    monkeypatch.setattr(reading, "list_paths", lambda pattern, option: paths)
+    monkeypatch.setattr(storage, "read_head", refuse)
+    monkeypatch.setattr(reading, "open", refuse, raising=False)
+    found = watch(4)
+    assert found["rows"] == 400 and "Permission denied" in found["problems"][0]
+
+
+def test_a_part_of_a_compressed_log_is_told(watch, log):
+    log.write(0)
+    path = log.write(1)
+    whole = gzip.compress(path.read_bytes())
+    path.unlink()
+    path.with_name("part.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    found = watch(4)
+    assert found["rows"] == 400 and "part.jsonl.gz: Compressed file ended" in found["problems"][0]
 
 
 def test_another_model_or_period_needs_another_state(watch, log):
