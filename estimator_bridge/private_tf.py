@@ -65,6 +65,7 @@ def _estimator(module: str) -> Private:
 
 # The name here → the private module.
 NAMES: dict[str, Private] = {
+    "autograph_loader": _tensorflow("autograph.pyct.loader"),
     # Sessions and their hooks.
     "basic_session_run_hooks": _tensorflow("training.basic_session_run_hooks"),
     "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),

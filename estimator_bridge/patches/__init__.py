@@ -13,6 +13,7 @@ def apply() -> None:
     from . import (
         array_inputs,
         freed_memory,
+        generated_code,
         graph_construction,
         idle_threads,
         message_text,
@@ -28,6 +29,7 @@ def apply() -> None:
     )
 
     array_inputs.apply()
+    generated_code.apply()
     graph_construction.apply()
     new_operations.apply()
     message_text.apply()

@@ -34,7 +34,8 @@ def run_beside(request: dict[str, Any], module: str, folder: str) -> None:
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECS,
-        env={**environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        # What AutoGraph leaves among the temporary files is removed with the folder.
+        env={**environment, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder},
     )
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["the process ended without a message"]
