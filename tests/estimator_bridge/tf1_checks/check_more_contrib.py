@@ -552,3 +552,22 @@ def test_functional_rnn_takes_a_cell_that_is_no_rnn_cell():
         found, last = session.run([outputs, state])
     np.testing.assert_allclose(found, np.cumsum(x, axis=1), rtol=1e-6)
     np.testing.assert_array_equal(last, found[:, -1])
+
+
+def test_a_series_begins_again_only_when_it_has_been_read(tmp_path):
+    """Where the file is opened again while it is read, the first record ends the series."""
+    from tensorflow.contrib import timeseries
+
+    path = tmp_path / "series.csv"
+    path.write_text("0,1.0\n1,2.0\n2,3.0\n")
+    with tf.Graph().as_default() as graph:
+        timeseries.CSVReader(str(path)).read_full()
+        (reset,) = [op for op in graph.get_operations() if op.type.startswith("ReaderReset")]
+        before, waiting = set(), [reset]
+        while waiting:
+            op = waiting.pop()
+            if op.name not in before:
+                before.add(op.name)
+                waiting += [*op.control_inputs, *(tensor.op for tensor in op.inputs)]
+        kinds = {graph.get_operation_by_name(name).type for name in before}
+    assert {"ReaderReadUpToV2", "TensorArrayConcatV3"} <= kinds

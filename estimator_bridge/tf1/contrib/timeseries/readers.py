@@ -174,7 +174,10 @@ class ReaderBaseTimeSeriesParser(TimeSeriesReader):
             ],
         )
         records = found.concat()
-        with tf.control_dependencies([reader.reset()]):
+        # For the next run. During the loop, it would begin the series again.
+        with tf.control_dependencies([records]):
+            reset = reader.reset()
+        with tf.control_dependencies([reset]):
             records = tf.ensure_shape(records, [None])
         return self._process_records(records)
 
