@@ -30,6 +30,9 @@ __all__ = ["apply"]
 
 # Attributes of at least this size, bytes, are refused by TensorFlow.
 _TOO_LARGE = 1 << 31
+# Name of a file whose frames TensorFlow counts as its own, and leaves out where it tells where an
+# operation was added: its runtime looks for the folder, its Python for the first word.
+_OWN_FILE = f"<embedded in tensorflow/python: {__name__}>"
 
 
 def apply() -> None:
@@ -38,11 +41,13 @@ def apply() -> None:
     if getattr(graph._create_op_internal, "_bridged", False):
         return
     create = _create_quickly(graph._create_op_internal)
+    call = _call_quickly(op_def_library._apply_op_helper, create)
+    for function in (create, call, _add):
+        function.__code__ = function.__code__.replace(co_filename=_OWN_FILE)
     vars(create)["_bridged"] = True
     graph._create_op_internal = create
-    op_def_library._apply_op_helper = _call_quickly(op_def_library._apply_op_helper, create)
-    # An error of a program shows no frames of TensorFlow, nor of this module.
-    traceback_utils._EXCLUDED_PATHS = (*traceback_utils._EXCLUDED_PATHS, __file__)
+    op_def_library._apply_op_helper = call
+    traceback_utils._EXCLUDED_PATHS = (*traceback_utils._EXCLUDED_PATHS, _OWN_FILE)
 
 
 def _call_quickly(original: Callable[..., Any], create: Callable[..., Any]) -> Callable[..., Any]:
