@@ -55,7 +55,7 @@ TRAINER = {
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer job_layout",
     "training": "engines passes vertex evaluation export reporting metrics models inputs job_dir "
-    "features cluster config schema storage environment drawing phase_timer console signals errors "
+    "features cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
     "evaluation": "engines passes export reporting metrics data_validation models inputs features "
     "job_dir cluster config schema storage phase_timer console errors job_layout",

@@ -4,14 +4,8 @@ Matplotlib reads a file `matplotlibrc` in the current folder first. One of other
 every label, which comes from the data, to LaTeX, or make each figure fail.
 """
 
-import contextlib
-import importlib
 import os
-import threading
 from typing import Any
-
-# What open_figure needs.
-_MODULES = ("matplotlib.backends.backend_agg", "matplotlib.figure")
 
 
 def load_matplotlib() -> Any:
@@ -22,18 +16,6 @@ def load_matplotlib() -> Any:
     if os.path.dirname(os.path.abspath(matplotlib.matplotlib_fname())) == os.getcwd():
         matplotlib.rcdefaults()
     return matplotlib
-
-
-def load_beside() -> None:
-    """Begins to load Matplotlib in another thread, for figures that are drawn in some seconds."""
-    threading.Thread(target=_load, name="load matplotlib", daemon=True).start()
-
-
-def _load() -> None:
-    # open_figure raises the same error where it can be reported.
-    with contextlib.suppress(Exception):
-        for name in _MODULES:
-            importlib.import_module(name)
 
 
 def open_figure(inches: tuple[float, float], **options: Any) -> Any:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer import drawing
 from trainer.cluster.strategies import check_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
@@ -68,13 +67,6 @@ class Job(NamedTuple):
     checker: Checker
     cache: Optional[Cache]
     leaks: tuple[str, ...] = ()
-
-    def prepare_end(self) -> None:
-        """Starts what the end of the job needs: the process that checks exports, and Matplotlib."""
-        if self.config.export.exporters:
-            self.checker.start()
-        if self.config.run.report:
-            drawing.load_beside()
 
 
 class Inputs(NamedTuple):

@@ -42,10 +42,9 @@ from trainer.training.progress import Schedule
 from trainer.training.steps_per_run import RunLengths, build_run_lengths
 from trainer.training.stopping import ListenersHook
 
-# Seconds before the end of training when the process that checks the exports starts, and Matplotlib
-# is loaded. Loading TensorFlow takes that process seconds, which would otherwise delay the end of a
-# short job.
-END_LEAD_SECS = 8.0
+# Seconds before the end of training when the process that checks the exports starts. Loading
+# TensorFlow takes that process seconds, which would otherwise delay the end of a short job.
+CHECKER_LEAD_SECS = 8.0
 
 # Builds the hooks of a cluster's process from the run's monitor and evaluator, and from the
 # connections to parameter servers.
@@ -356,7 +355,7 @@ def _make_train_input_fn(
 
 
 def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
-    """Returns the user's hooks, the hook that prepares the end of the job, and the SummaryHook."""
+    """Returns the user's hooks, the hook that starts the export checker, and the SummaryHook."""
     config, is_chief = job.config, cluster.role == "chief"
     hooks = build_user_hooks(
         config.train.hooks,
@@ -364,8 +363,9 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
         HParams(config, job.statistics, job.max_steps),
         job.schema,
     )
-    if is_chief:
-        hooks.append(NearEndHook(job.prepare_end, job.max_steps, lead_secs=END_LEAD_SECS))
+    if is_chief and job.checker.enabled and config.export.exporters:
+        start = job.checker.start
+        hooks.append(NearEndHook(start, job.max_steps, lead_secs=CHECKER_LEAD_SECS))
     if model.lengths and is_chief:
         every = config.run.save_summary_steps
         hooks.append(SummaryHook(config.require_job_dir(), every, model.lengths))
