@@ -1,5 +1,7 @@
 """Text for a terminal: without characters that control it, and as wide as the terminal.
 
+Also what happens where the reader of the output has closed it.
+
 File names, column names and cell values come from others. A control character among them could
 clear the screen, overwrite a line or change the title of the window.
 """

@@ -13,21 +13,21 @@ __all__ = ["Arguments", "Kind", "describe", "read"]
 # Added to the number of a type, this gives that of a reference to a variable.
 _REFERENCE = 100
 _INT32 = tf.int32.as_datatype_enum
-# What becomes a constant of these types without an error: numbers of types, and the Python types.
 _FLOATS = frozenset(
     each.as_datatype_enum for each in (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 )
+# Number of a type → the Python types whose values become a constant of it without an error.
 _TAKEN_BY = {
     **dict.fromkeys(_FLOATS, (float, int)),
     _INT32: (int,),
     tf.int64.as_datatype_enum: (int,),
     tf.bool.as_datatype_enum: (bool,),
 }
-# Integers of this size have a message of their own in each of these types.
+# Integers up to this size, and their negatives, fit each of these types.
 _LARGEST_INT = 1 << 10
-# Most numbers that become a constant here.
+# Longest list of numbers that becomes a constant here.
 _MOST_NUMBERS = 8
-# Messages of attributes that are kept.
+# How many messages of integer attributes are kept.
 _KEPT_MESSAGES = 10_000
 
 
@@ -166,7 +166,7 @@ def _read_list(
             return False
     if told.setdefault(one.number, len(values)) != len(values):
         return False
-    arguments.attributes[one.number] = _read_int(len(values))
+    arguments.attributes[one.number] = _make_int(len(values))
     arguments.groups.append(list(values))
     return True
 
@@ -268,7 +268,7 @@ def _make_reader(attribute: Any) -> Callable[[Any], Any]:
 
         def read_int(value: Any) -> Any:
             is_valid = type(value) is int and (lowest is None or value >= lowest)
-            return _read_int(value) if is_valid else None
+            return _make_int(value) if is_valid else None
 
         return read_int
     if attribute.type == "bool":
@@ -293,7 +293,7 @@ def _make_type(number: int) -> Any:
 
 
 @functools.lru_cache(_KEPT_MESSAGES)
-def _read_int(value: int) -> Any:
+def _make_int(value: int) -> Any:
     return attr_value_pb2.AttrValue(i=value) if abs(value) < 1 << 63 else None
 
 
