@@ -8,11 +8,11 @@ therefore remove the folder before they import anything else. What loads a user'
 import os
 import sys
 
-__all__ = ["find_started_module", "prepend", "remove", "restore"]
+__all__ = ["PACKAGES_FOLDER", "find_started_module", "is_checkout", "prepend", "remove", "restore"]
 
 _COMMANDS = ("estimator_bridge", "trainer")
 # The checkout or the folder of installed packages that contains this package.
-_PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _removed: list[str] = []
 
@@ -33,6 +33,11 @@ def find_started_module() -> str:
     return words[index].removeprefix("-m") if 0 < index < len(words) else ""
 
 
+def is_checkout() -> bool:
+    """Returns whether the packages are not installed, but in a folder of their source."""
+    return os.path.basename(PACKAGES_FOLDER) not in ("site-packages", "dist-packages")
+
+
 def remove() -> None:
     """Removes the current folder from `sys.path` if `python -m` starts one of these packages.
 
@@ -44,7 +49,7 @@ def remove() -> None:
         here = os.getcwd()
     except OSError:  # It has been deleted.
         return
-    if os.path.abspath(sys.path[0] or ".") == here != _PACKAGES_FOLDER:
+    if os.path.abspath(sys.path[0] or ".") == here != PACKAGES_FOLDER:
         _removed.append(sys.path.pop(0))
 
 

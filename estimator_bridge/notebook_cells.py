@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
-__all__ = ["SUFFIX", "Cell", "read"]
+__all__ = ["MAX_BYTES", "SUFFIX", "Cell", "read"]
 
 SUFFIX = ".ipynb"
+# Largest notebook whose code is searched. Most of it is output.
+MAX_BYTES = 64 << 20
 # Cells that are Python nevertheless: timed ones, those that Python runs as a child, and files.
 _PYTHON_CELL = re.compile(
     r"%%(?:(?:capture|debug|prun|python[23]?|time|timeit)\b|(?:write)?file\b.*\.py[\"']?\s*$)"

@@ -14,6 +14,7 @@ from estimator_bridge.loadable.models import find_models, kind_of
 from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import describe_progress, escape_lines, find_width, fit, fit_live
 
+from .. import notebook_cells
 from . import html, text
 from .report import Report, audit, to_json
 
@@ -109,7 +110,7 @@ class _Progress:
 def _checked(path: str) -> str:
     if not os.path.exists(path):
         raise BridgeError(f"audit: no such file or folder: {path}")
-    if os.path.isfile(path) and not path.endswith((".py", ".ipynb")):
+    if os.path.isfile(path) and not path.endswith((".py", notebook_cells.SUFFIX)):
         raise BridgeError(f"audit: {path} is neither a folder, a .py or .ipynb file, nor a model")
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
         raise BridgeError(f"audit: {path} cannot be read: no permission")

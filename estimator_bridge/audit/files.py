@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
 
+from .. import notebook_cells
 from ..signals import block_interrupts
 from . import sources
 from .resolve import CodeBase
@@ -237,7 +238,7 @@ def _parse_one(work: _Work) -> _Result:
     except RecursionError:
         problem = sources.Problem("cannot be parsed: nested too deeply")
         return name, parsed._replace(tree=None, problems=[problem]), None
-    if name.endswith(".ipynb"):
+    if name.endswith(notebook_cells.SUFFIX):
         found = found._replace(entry="notebook")
     return name, parsed._replace(tree=None), found
 

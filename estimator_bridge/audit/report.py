@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
+from .. import notebook_cells
 from . import files, verdict
 from .findings import Finding, Note, find, find_slow
 from .implicit import Implicit
@@ -80,7 +81,7 @@ def audit(
         path=path,
         num_files=len(reading.paths),
         num_parsed=reading.num_parsed,
-        num_notebooks=sum(name.endswith(".ipynb") for name in reading.paths),
+        num_notebooks=sum(name.endswith(notebook_cells.SUFFIX) for name in reading.paths),
         size=reading.size,
         findings=shown,
         not_followed=not_followed,

@@ -21,9 +21,8 @@ from .. import notebook_cells
 __all__ = ["Parsed", "Problem", "find", "parse", "read"]
 
 _SUFFIXES = (".py", notebook_cells.SUFFIX)
-# Largest file that is read, in bytes. The syntax tree of a source takes a hundred times its size;
-# most of a notebook is output.
-_MAX_BYTES = {".py": 4 << 20, notebook_cells.SUFFIX: 64 << 20}
+# Largest file that is read, in bytes. The syntax tree of a source takes a hundred times its size.
+_MAX_BYTES = {".py": 4 << 20, notebook_cells.SUFFIX: notebook_cells.MAX_BYTES}
 _MAX_SOURCE = 4 << 20
 # Characters of a line that are searched for Python 2; some patterns take quadratic time.
 _SEARCHED = 400

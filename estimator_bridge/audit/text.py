@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from .. import notebook_cells
 from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry
@@ -181,7 +182,7 @@ def _programs(report: Report, width: int) -> Iterator[str]:
         return
     yield from _title("Programs")
     if any(entry.command for entry in report.entries):
-        single = report.path.endswith((".py", ".ipynb"))
+        single = report.path.endswith((".py", notebook_cells.SUFFIX))
         folder = (os.path.dirname(report.path) or ".") if single else report.path
         yield f"(run the commands in {folder})"
     rank = list(VERDICTS)

@@ -171,9 +171,9 @@ class _Part(NamedTuple):
 def _read(path: Path) -> list[_Part]:
     """Returns the parts of a file; none if it cannot be read."""
     is_notebook = path.suffix == notebook_cells.SUFFIX
+    most = notebook_cells.MAX_BYTES if is_notebook else _MAX_BYTES
     try:
-        # Most of a notebook is output.
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES * (64 if is_notebook else 1):
+        if not path.is_file() or path.stat().st_size > most:
             return []
         if not is_notebook:
             text = path.read_text(encoding="utf-8", errors="replace")

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import era
+from .. import current_folder, era
 from ..errors import BridgeError
 from ..terminal import escape
 from . import run
@@ -100,10 +100,9 @@ def _describe(command: list[str], version: str) -> dict[str, Any]:
         "language": "python",
         "metadata": {"debugger": True},
     }
-    home = Path(__file__).resolve().parents[2]
-    if home.name not in ("site-packages", "dist-packages"):
-        # A checkout, which Python finds because of the current folder or PYTHONPATH.
-        before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        paths = dict.fromkeys([str(home), *map(os.path.abspath, filter(None, before))])
+    if current_folder.is_checkout():
+        # Python finds it because of the current folder or PYTHONPATH.
+        before = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        paths = dict.fromkeys([current_folder.PACKAGES_FOLDER, *map(os.path.abspath, before)])
         content["env"] = {"PYTHONPATH": os.pathsep.join(paths)}
     return content

@@ -39,9 +39,6 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipyn
   --fast         with --tf1, trains canned Estimators with fewer operations in a step: the same
                  variables and checkpoints, losses that are equal within rounding
 """
-# The folder of this package: that of installed packages, or a checkout.
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_INSTALLED = ("site-packages", "dist-packages")
 
 
 class Target(NamedTuple):
@@ -185,8 +182,9 @@ def _set_first_path(entry: str) -> None:
         sys.path[0] = entry
         # A checkout in PYTHONPATH would come before the folder of a notebook, which Jupyter puts
         # before installed packages.
-        if _HOME in sys.path[1:] and os.path.basename(_HOME) not in _INSTALLED:
-            sys.path.append(sys.path.pop(sys.path.index(_HOME, 1)))
+        home = current_folder.PACKAGES_FOLDER
+        if home in sys.path[1:] and current_folder.is_checkout():
+            sys.path.append(sys.path.pop(sys.path.index(home, 1)))
 
 
 def _run_file(path: str) -> None:
