@@ -18,23 +18,25 @@ AIMS = (
 )
 HEAD = """# Benchmarks
 
-Ratios of medians, each contender in turn and in a process of its own, all of a table within one
-run of `make bench` on one machine. Absolute rates are that machine's; ratios carry over better.
+All figures of a table come from one run of `make bench` on one machine. The contenders take turns,
+each in its own process, and the ratios are ratios of medians. Absolute rates depend on the machine;
+ratios are more portable.
 
-- *reference*: a trainer in the published style (`reference.py`): CSV line by line, canned Estimator
-- *canned*: this trainer, `--model.engine=canned`, from CSV text
-- *text*: this trainer as it comes, first epoch from CSV text, building its id cache on the way
-- *cache*: this trainer as it comes, reading the id cache
-- *keras 2*, *keras 3*: `fit` on ids made ready, 32 steps an execution (`keras_fit.py`)
-- *limit*: the same mathematics in C++ (`limit.cc`), from CSV text or from ids
+- *reference*: a classic published trainer (`reference.py`): CSV line by line, canned Estimator
+- *canned*: this trainer with `--model.engine=canned`, from CSV text
+- *text*: this trainer with its defaults, first epoch from CSV text; it builds its cache meanwhile
+- *cache*: this trainer with its defaults, from the cache of encoded rows (ids)
+- *keras 2*, *keras 3*: `fit` on precomputed ids, 32 steps per execution (`keras_fit.py`)
+- *limit*: the same computation in C++ (`limit.cc`), from CSV text or from ids
 
-Rows of census, natality and flights are real, repeated to reach the number stated. Rows of clicks
-are generated in the shape of Criteo's (`clicks.py`): 13 counts with gaps, and 26 columns of words
-with up to 262,144 hash buckets and embeddings of 16 each, together 40 million parameters.
+The rows of census, natality and flights are real, and are repeated to reach the stated number. The
+rows of clicks are generated in the shape of the Criteo data (`clicks.py`): 13 counts with missing
+values, and 26 columns of words with up to 262,144 hash buckets and embeddings of 16 each, which
+makes 40 million parameters.
 
-What a machine can do is the limit's row: the reference waits for Python and one core anywhere, so
-where the limit is lower, all ratios to the reference are. Where a row's lowest and highest are far
-apart, something else took the machine's time.
+The limit shows what the machine can do. The reference waits for Python and uses one core on any
+machine, so on a machine with a lower limit, all ratios to the reference are lower. If the lowest
+and the highest rate of a row are far apart, other work disturbed the measurement.
 """
 
 

@@ -83,7 +83,7 @@ def test_a_run_goes_on_and_writes_all_tables(legacy, tmp_path, monkeypatch):
         return measured(0.2 if side == "bridge" else 0.4, evaluate=1.0)
 
     def run_setting(data, setting):
-        graphs = [setting, *(legacy.settings.GRAPHS if setting == "as it comes" else ())]
+        graphs = [setting, *(legacy.settings.GRAPHS if setting == "default" else ())]
         return {
             f"{graph}/{name}": [1.0, 2.0] for graph in graphs for name in legacy.settings.PROGRAMS
         }

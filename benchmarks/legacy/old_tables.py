@@ -10,7 +10,7 @@ import results
 SIDES = ("native", "bridge")
 # Which part of a step must be larger under the bridge to be called the reason, milliseconds.
 LEAST_MS = 0.05
-# Beyond this load of the machine, times by the clock say little.
+# Above this load of the machine, elapsed times are not reliable.
 BUSY = 4.0
 STEPS = ("median step", "mean step", "mean step, processor")
 PASSES = ("evaluate", "predict", "export")
@@ -94,7 +94,7 @@ def sum_up(done, kind):
 
     Args:
       done: program -> side -> measurements.
-      kind: "" by the clock, or ", processor".
+      kind: "" for elapsed time, or ", processor".
     """
     keys = [f"mean step{kind}", f"evaluate{kind}", f"predict{kind}"]
     found = {
@@ -121,7 +121,7 @@ def write(path: Path, done, reasons):
     measured = [one for made in done.values() for side in SIDES for one in made[side]]
     rounds = min(len(made[side]) for made in done.values() for side in SIDES)
     load = statistics.median(one["load"] for one in measured)
-    busy = " (other work kept the cores busy: times by the clock say little)" if load > BUSY else ""
+    busy = " (the cores were busy: elapsed times are not reliable)" if load > BUSY else ""
     tensorflow = importlib.metadata.version("tensorflow")
     trained = draw_table(
         ["program", "1.15.5, examples/s", "bridge, examples/s", "step, median", "step, mean",
@@ -133,7 +133,7 @@ def write(path: Path, done, reasons):
         [passes(name, made) for name, made in done.items() if any(passes(name, made)[1:])],
     )
     started = draw_table(
-        ["program", "1.15.5, s", "bridge, s", "to the first step, by the clock", "1.15.5, MiB",
+        ["program", "1.15.5, s", "bridge, s", "to the first step, elapsed", "1.15.5, MiB",
          "bridge, MiB", "bridge / 1.15.5", "checkpoint, MB", "time to write it"],
         [starts(name, made) for name, made in done.items()],
     )  # fmt: skip
@@ -141,20 +141,21 @@ def write(path: Path, done, reasons):
 ## Old programs: TensorFlow 1.15.5, and {tensorflow} under the bridge
 
 {datetime.date.today().isoformat()}, {results.describe_machine()}; rounds: {rounds}, interleaved;
-load of the machine: {load:.1f}{busy}. Written by `make bench-legacy`. Ratios are 1.15.5 / bridge
-in a round: the median and the range; above 1, the bridge is faster. *Processor* is processor time,
-which other work on the machine changes less than the time by the clock. Examples a second: by the
-median step, by the mean step.
+load of the machine: {load:.1f}{busy}. Written by `make bench-legacy`. The ratios are
+1.15.5 / bridge within a round (median and range); above 1, the bridge is faster. Times are elapsed
+times unless a heading says *processor*: processor time depends less on other work on the machine.
+The two rates in examples/s are those of the median step and of the mean step.
 
-- By the clock: {sum_up(done, "")}
+- Elapsed time: {sum_up(done, "")}
 - Processor time: {sum_up(done, ", processor")}
 
 {trained}
 Evaluation, `predict` and export:
 
 {passed}
-Processor seconds from the start to the end of the first step, of which the import of TensorFlow in
-brackets; peak memory of the process, that after the import in brackets; checkpoints.
+Start, memory and checkpoints. The seconds are processor time from the start of the process to the
+end of the first step, with that of the import of TensorFlow in brackets. The memory is the peak of
+the process, with that after the import in brackets.
 
 {started}""".lstrip()
     results.put_legacy(path, text)

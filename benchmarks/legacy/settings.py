@@ -20,7 +20,7 @@ PROGRAMS = ["wide_deep_csv", "million_rows", "tagger_short_sentences", "transfor
 STEPS = 120
 # Process -> variables of the environment.
 PROCESSES = {
-    "as it comes": {},
+    "default": {},
     "oneDNN off": {"TF_ENABLE_ONEDNN_OPTS": "0"},
     "oneDNN on": {"TF_ENABLE_ONEDNN_OPTS": "1"},
     "1 thread": {"LEGACY_THREADS": "1"},
@@ -28,7 +28,7 @@ PROCESSES = {
     "4 threads": {"LEGACY_THREADS": "4"},
     "16 threads": {"LEGACY_THREADS": "16"},
 }
-# Graph option -> (arithmetic optimizer, all of Grappler off, XLA), measured as it comes.
+# Graph option -> (arithmetic optimizer, all of Grappler off, XLA), measured in the default process.
 GRAPHS = {
     "arithmetic optimizer on": (1, False, 0),
     "Grappler off": (2, True, 0),
@@ -56,7 +56,7 @@ def measure(data, output, setting):
     import tensorflow as tf
 
     tf.logging.set_verbosity(tf.logging.ERROR)
-    graphs = {setting: (0, False, 0), **(GRAPHS if setting == "as it comes" else {})}
+    graphs = {setting: (0, False, 0), **(GRAPHS if setting == "default" else {})}
     found = {}
     for graph, options in graphs.items():
         jobs.SESSION_CONFIG = session_config(tf, *options)
@@ -118,13 +118,13 @@ def write(path, found):
     """
     import results
 
-    rounds = len(found["as it comes"][PROGRAMS[0]])
+    rounds = len(found["default"][PROGRAMS[0]])
     lines = [
         f"### Options of sessions ({rounds} rounds)",
         "",
-        "Processor time of a step, milliseconds, and in brackets the median by the clock. *As it",
-        "comes*, the arithmetic optimizer of Grappler is off. Written by",
-        f"`make bench-legacy`; {results.describe_machine()}.",
+        "Processor time of a step in milliseconds, with the median elapsed time in brackets. By",
+        "default, the arithmetic optimizer of Grappler is off. Written by `make bench-legacy`;",
+        f"{results.describe_machine()}.",
         "",
         f"| option | {' | '.join(PROGRAMS)} |",
         "|---" + "|--:" * len(PROGRAMS) + "|",
