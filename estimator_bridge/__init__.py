@@ -43,8 +43,9 @@ def install(as_version: Optional[str] = None) -> None:
     which has all other names, only boosted trees are supplied.
 
     Args:
-      as_version: the TensorFlow 2 that the program was written for, such as '2.8': names that had
-        another meaning then get it back, `tf.keras.optimizers` first of all. None changes no names.
+      as_version: the TensorFlow 2 for which the program was written, such as '2.8'. Names whose
+        meaning has changed since, above all `tf.keras.optimizers`, get that of this version. None
+        changes no names.
 
     Raises:
       BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the program

@@ -19,11 +19,11 @@ _COMMANDS = {
     ),
     "kernel": (
         "process.kernel",
-        "make a kernel for Jupyter whose notebooks have tf.estimator: kernel [--tf1]",
+        "install a Jupyter kernel whose notebooks have tf.estimator: kernel [--tf1]",
     ),
     "audit": (
         "audit.command",
-        "list what code uses of Estimators and TensorFlow 1, or what loads a model: audit PATH",
+        "list uses of Estimators and TensorFlow 1, or which TensorFlow loads a model: audit PATH",
     ),
     "convert": (
         "convert.command",
@@ -35,13 +35,13 @@ _COMMANDS = {
     ),
     "repair": (
         "repair.command",
-        "rewrite a model whose operations TensorFlow no longer has: repair MODEL --output=DIR",
+        "rewrite a model that uses removed operations: repair MODEL --output=DIR",
     ),
     "downgrade": (
         "downgrade.command",
         "rewrite a SavedModel or graph for an older TensorFlow: downgrade EXPORT --to=1.15",
     ),
-    "doctor": ("doctor", "show what is installed, what works with it, and what to install instead"),
+    "doctor": ("doctor", "show what is installed, what works, and what to install"),
 }
 
 

@@ -1,6 +1,6 @@
 """python -m estimator_bridge doctor: reports versions, working features and missing packages.
 
-It compares the installed versions with the tested ones, and then runs trials in new processes.
+It compares the installed versions with the tested ones, and then runs small programs as a test.
 """
 
 import argparse

@@ -43,8 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--models",
         action="store_true",
-        help="audit the SavedModels, checkpoints, Transform graphs and frozen graphs below PATH, "
-        "as is done if PATH is one or has no Python files",
+        help="audit the SavedModels, checkpoints, Transform graphs and frozen graphs below PATH; "
+        "the default if PATH is a model or has no Python files",
     )
     parser.add_argument("--format", choices=("text", "json", "html"), default="text")
     parser.add_argument(

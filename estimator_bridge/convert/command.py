@@ -37,7 +37,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--keras",
         metavar="VERSION",
-        help="the Keras that is to load the model, such as 3.5; default: the installed one",
+        help="the Keras version that must load the model, such as 3.5; default: the installed one",
     )
     parser.add_argument("--emit_code", metavar="FILE.py", help="write the model as a Keras module")
     parser.add_argument(
@@ -64,7 +64,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--other_optimizer",
         action="store_true",
-        help="accept a checkpoint that another optimizer than the described one has written",
+        help="accept a checkpoint of a different optimizer, and discard its optimizer state",
     )
     for kind in tree_files.KINDS:
         parser.add_argument(f"--{kind}", metavar="PATH", help=tree_files.HELP[kind])

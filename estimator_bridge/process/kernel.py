@@ -19,7 +19,7 @@ __all__ = ["main"]
 _USAGE = """python -m estimator_bridge kernel [--name=NAME] [--prefix=DIR] [options of run]
 
 Jupyter, nbconvert, papermill and editors run notebooks with this kernel.
-Options of run, such as --tf1 and --as=2.8, hold for all of its notebooks."""
+Options of run, such as --tf1 and --as=2.8, apply to all of its notebooks."""
 
 
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -27,12 +27,12 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         prog="estimator_bridge kernel", usage=_USAGE, allow_abbrev=False
     )
     parser.add_argument(
-        "--name", help="of the kernel; default: estimator-bridge, with the version that --as names"
+        "--name", help="name of the kernel; default: estimator-bridge, with the version of --as"
     )
     parser.add_argument(
         "--prefix",
         metavar="DIR",
-        help="installs it for the environment in this folder; default: for this user",
+        help="install for the environment in this folder; default: for this user",
     )
     return parser.parse_known_args(argv)
 

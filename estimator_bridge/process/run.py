@@ -27,17 +27,17 @@ __all__ = ["Target", "main", "parse"]
 _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipynb [args]
        python -m estimator_bridge run [options] -m MODULE [args]
 
-  --as=VERSION   `import tensorflow as tf` gives the interface of this TensorFlow, 2.0 to 2.15 or
-                 1.15; without it, of the version that the project's files declare
+  --as=VERSION   gives the program the names and behaviour of this TensorFlow, 2.0 to 2.15 or 1.15;
+                 default: the version that the project, its code or its checkpoint indicates
   --tf1          the same as --as=1.15: graph mode and tf.contrib
-  --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
-  --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator before they are
-                 wanted (default 64), if nothing else can notice it; 0: none
-  --batch_first=no   takes rows one by one in from_tensor_slices(arrays).batch(n), and with --tf1
-                 parses them one by one in map(parse).batch(n) and for queues, even where a batch of
-                 rows at once gives the same
-  --fast         with --tf1, trains canned Estimators with fewer operations in a step: the same
-                 variables and checkpoints, losses that are equal within rounding
+  --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow can load, such
+                 as 1.15
+  --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator in advance
+                 (default 64), if this has no visible side effect; 0 turns it off
+  --batch_first=no   does not replace from_tensor_slices(arrays).batch(n) by one gather per batch;
+                 with --tf1, also parses the rows of map(parse).batch(n) and of queues one by one
+  --fast         with --tf1, trains canned Estimators with fewer operations per step; variables
+                 and checkpoints are the same, and losses are equal within rounding
 """
 
 

@@ -23,7 +23,7 @@ __all__ = ["main"]
 _USAGE = """python -m estimator_bridge repair MODEL [--output=DIR] [--with=PYTHON]
                                        [--inputs=NAMES] [--outputs=NAMES]
 
-MODEL is the folder of a SavedModel, of a TF-Hub 1.x module or of what TensorFlow Transform wrote,
+MODEL is the folder of a SavedModel, of a TF-Hub 1.x module or of a graph of TensorFlow Transform,
 or a frozen graph *.pb, *.pbtxt."""
 # The folder of the graph in what TensorFlow Transform writes.
 _TRANSFORM = "transform_fn"
@@ -46,7 +46,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         metavar="PYTHON",
         help="a Python whose TensorFlow runs MODEL: the answers of every signature are compared",
     )
-    for option, default in (("inputs", "its placeholders"), ("outputs", "what no operation reads")):
+    for option, default in (("inputs", "its placeholders"), ("outputs", "those without readers")):
         parser.add_argument(
             f"--{option}",
             metavar="NAMES",

@@ -44,7 +44,7 @@ class ColumnImportance(NamedTuple):
 
     Attributes:
         column: its name.
-        loss: mean loss of the metric; positive if the model needs the column.
+        loss: how much worse the metric becomes, on average; positive if the model needs the column.
         low: lower end of the 95 % interval of the mean.
         high: upper end of that interval.
         metric: the metric.
@@ -80,7 +80,7 @@ def evaluate(
         The metrics of all rows and of each slice.
 
     Raises:
-        UserError: the data are wrong, or a column of `by` is unknown or private.
+        UserError: the data are invalid, or a column of `by` is unknown or private.
     """
     with _opened(job_dir, data, threshold, options) as opened:
         slicing = Slicing(by)
@@ -122,7 +122,7 @@ def explain(
         The columns, the most important first; without private columns.
 
     Raises:
-        UserError: the data are wrong, or the model is neither a classification nor a regression.
+        UserError: the data are invalid, or the model is neither a classifier nor a regressor.
     """
     if rows < 1:
         raise UserError(f"rows: got {rows}; give at least 1")

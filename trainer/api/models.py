@@ -66,7 +66,7 @@ class LoadedModel:
             files, an Arrow table.
 
         Raises:
-            UserError: a column is missing, or a value is one that training would refuse.
+            UserError: a column is missing, or training would reject a value.
         """
         if tables.is_files(data):
             config = load_data_config(self.path, {})
@@ -113,8 +113,9 @@ def load(path: Union[str, Path], *, options: Optional[Mapping[str, Any]] = None)
     """Loads a model that can predict.
 
     Args:
-        path: folder of a job, on this machine or gs://: its newest export of best, else of final,
-            else of latest. Or the folder of one export, or of an exporter: its newest.
+        path: folder of a job, on this machine or gs://; its newest export of best, or otherwise of
+            final or of latest, is loaded. Or the folder of one export; or that of an exporter,
+            whose newest export is loaded.
         options: options of the section storage, for gs:// paths, such as
             {"storage.reader": "client"}.
 

@@ -1,4 +1,4 @@
-"""What a job in a folder has come to: metrics, exports, paths, plots."""
+"""The results of a job in a folder: metrics, exports, paths, plots."""
 
 import base64
 import html
@@ -17,11 +17,11 @@ class Run(NamedTuple):
     Attributes:
         job_dir: the job's folder, on this machine or gs://.
         metrics: metrics of the best evaluation, with its "step"; empty if there was none.
-        last: the same of the last evaluation.
-        evaluations: the same of all evaluations, in their order.
+        last: metrics of the last evaluation.
+        evaluations: metrics of all evaluations, in their order.
         baselines: name → metrics of the predictors with which the model is compared.
         step: global step of the last checkpoint.
-        best_export: folder of the export that is served, the newest of best, else of final, else
+        best_export: folder of the export to serve: the newest of best, or otherwise of final or
             of latest; None without exports.
         exports: exporter → folders of its exports, oldest first.
         plots: name → image file on this machine: "curves"; empty if there is none.
@@ -64,7 +64,7 @@ def read_run(job_dir: str, folder: str, summary: Optional[str] = None) -> Run:
         summary: the text of the summary; None: that of the job's summary.txt.
 
     Raises:
-        UserError: there is no metrics.json of a job that has ended.
+        UserError: the job has not ended, so that there is no metrics.json.
     """
     root, shown = Path(folder), job_dir.rstrip("/")
     found = read_results(root / job_layout.METRICS)

@@ -19,10 +19,10 @@ class InferredSchema(NamedTuple):
 
     Attributes:
         text: the schema, YAML with comments, as `python -m trainer.schema infer` writes it.
-        schema: the same as an object.
+        schema: the schema as an object.
         label_notes: sentences about the label: its values, the positive class, missing labels.
         left_out: column that no part of the model uses → the reason.
-        doubts: column → what it may be instead, and the fields to write then.
+        doubts: column → another possible meaning, and the fields to write for it.
     """
 
     text: str
@@ -62,7 +62,7 @@ def infer_schema(data: Union[tables.Table, tables.Files], label: str) -> Inferre
         its `schema`.
 
     Raises:
-        UserError: the data cannot be read, or the label is no column that can be predicted.
+        UserError: the data cannot be read, or the label is not a column that can be predicted.
     """
     if tables.is_files(data):
         names = tables.list_files(data)

@@ -31,7 +31,7 @@ _loaded: "weakref.WeakKeyDictionary[Any, LoadedModel]" = weakref.WeakKeyDictiona
 
 
 class _JobEstimator(BaseEstimator):
-    """What both estimators share: a job in a temporary folder, of which the export is kept."""
+    """The base of both estimators: a job in a temporary folder, whose export is kept."""
 
     def __init__(
         self,

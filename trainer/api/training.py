@@ -51,8 +51,8 @@ def train(
         The job with its metrics, exports and plots.
 
     Raises:
-        UserError: the data, the options, the model or job_dir are wrong; the message is that of the
-            command.
+        UserError: the data, the options, the model or job_dir are invalid; the message is that of
+            the command.
         KeyboardInterrupt: Ctrl-C; the same call continues from the checkpoint.
     """
     command, resolved = resolve(config)

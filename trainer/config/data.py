@@ -40,13 +40,14 @@ class DataConfig(Section):
     )
     eval_after: OptionalStr = Field(
         None,
-        description="evaluate on the rows of data.train from this time on, 2020-12-31; instead of "
-        "data.eval",
+        description="evaluate on the rows of data.train from this time on, such as 2020-12-31; "
+        "instead of data.eval",
     )
     eval_by: StrList = Field(
         (),
-        description="columns of the hash of eval_share: rows with equal values stay together; or "
-        "the column of the times of eval_after; unset: the key or the whole row, or the only date",
+        description="with eval_share: the columns to hash, so that rows with equal values stay "
+        "together; unset: the key, or the whole row. With eval_after: the column of the times; "
+        "unset: the only date",
     )
     schema_file: OptionalStr = Field(
         None,
@@ -58,8 +59,8 @@ class DataConfig(Section):
     )
     added_columns: StrList = Field(
         (),
-        description="columns that were added to a Parquet data set later: a file without them has "
-        "missing values there",
+        description="columns that were added to a Parquet data set later; they are missing values "
+        "in files without them",
     )
     delimiter: Annotated[str, BeforeValidator(check_delimiter)] = Field(
         ",",
@@ -69,7 +70,8 @@ class DataConfig(Section):
     )
     header: Annotated[Literal["auto", "yes", "no"], BeforeValidator(yes_or_no)] = Field(
         "auto",
-        description="CSV header line; auto: by whether the first line has the column names",
+        description="whether CSV files have a header line; auto: yes if the first line has the "
+        "column names",
     )
     encoding: Annotated[str, BeforeValidator(check_encoding)] = Field(
         "utf-8",
@@ -78,7 +80,8 @@ class DataConfig(Section):
     max_bad_rows: int = Field(
         0,
         ge=0,
-        description="invalid rows to skip, in the training and the evaluation data each",
+        description="number of invalid rows to skip, separately in the training and the "
+        "evaluation data",
     )
     max_row_mib: int = Field(
         1,
@@ -95,7 +98,7 @@ class DataConfig(Section):
     shuffle_rows: int = Field(
         300_000,
         ge=1,
-        description="size of the shuffle buffer for training, rows; 1 keeps their order",
+        description="size of the shuffle buffer for training, rows; 1: no shuffling",
     )
     cache: Annotated[str, BeforeValidator(auto_or_off)] = Field(
         "auto",

@@ -30,9 +30,9 @@ SHORT_NAMES = {
 }
 # Flags that are not options of the configuration.
 COMMANDS = {
-    "hparams": "preset of hparams/, or a YAML file of your own",
+    "hparams": "a preset in hparams/, or your own YAML file",
     "dry_run": "check everything, train one step in a temporary folder, and end",
-    "reuse": "end at once if job_dir has the complete job of the same data, options and code",
+    "reuse": "end at once if job_dir has a complete job with the same data, options and code",
     "fresh": "delete the contents of job_dir first; repeat its name as the value",
     "print_config": "print every option with its value as YAML, and end",
     "print_json_schema": "print the JSON schema of hparams files, for editors, and end",

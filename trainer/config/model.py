@@ -94,26 +94,29 @@ class ModelConfig(Section):
         6,
         gt=0,
         le=16,
-        description="boosted_trees: layers of splits of a tree",
+        description="boosted_trees: number of layers of a tree",
     )
     batches_per_layer: OptionalInt = Field(
         None,
-        description="boosted_trees: batches by which a layer grows; unset: all training rows once",
+        description="boosted_trees: batches per layer; unset: all training rows once",
     )
     max_buckets: int = Field(
         100,
         gt=1,
         le=10_000,
-        description="boosted_trees: buckets of a number, between which trees split",
+        description="boosted_trees: number of buckets of a numeric column; trees split between "
+        "them",
     )
     tree_complexity: float = Field(
         0.0,
         ge=0,
-        description="boosted_trees: is taken from the gain of each split; needs pruning",
+        description="boosted_trees: penalty that is subtracted from the gain of each split; needs "
+        "pruning",
     )
     pruning: Literal["none", "pre", "post"] = Field(
         "none",
-        description="boosted_trees: pre makes no split without a gain, post takes it back",
+        description="boosted_trees: pre does not make splits without a gain, post removes them "
+        "later",
     )
     min_node_weight: float = Field(
         0.0,

@@ -67,7 +67,7 @@ class ClusterConfig(Section):
     watchdog_secs: int = Field(
         300,
         gt=0,
-        description="longest silence of a process that the job needs, seconds",
+        description="longest time without a heartbeat from a process that the job needs, seconds",
     )
     stall_secs: int = Field(
         600,
@@ -94,13 +94,14 @@ class RunConfig(Section):
     )
     checkpoint_at_steps: Ints = Field(
         (),
-        description="global steps with a further checkpoint and evaluation; one process; without "
+        description="global steps at which to save and evaluate an additional checkpoint; one "
+        "process; without "
         "epochs and max_steps: 10, 20, 40, 60, 80 if each row is read more than 250 times",
     )
     keep_checkpoint_max: int = Field(
         5,
         ge=0,
-        description="newest checkpoints to keep; 0: all",
+        description="number of newest checkpoints to keep; 0: all",
     )
     keep_checkpoint_every_n_hours: OptionalFloat = Field(
         None,
@@ -128,8 +129,8 @@ class RunConfig(Section):
     intra_op_threads: int = Field(
         0,
         ge=0,
-        description="threads per operation; 0: automatic, a part of the cores for each of several "
-        "fused processes of a host",
+        description="threads per operation; 0: automatic; several processes of the fused engine "
+        "on a host share its cores",
     )
     inter_op_threads: int = Field(
         0,
@@ -172,7 +173,7 @@ class StorageConfig(Section):
     reader: Literal["auto", "mount", "client", "tensorflow"] = Field(
         "auto",
         description="access to gs://: /gcs/BUCKET (mount), google-cloud-storage (client) or "
-        "TensorFlow; auto: data from the mount if there is one, else the client",
+        "TensorFlow; auto: the mount if there is one, for data, otherwise the client",
     )
     cache_dir: OptionalStr = Field(
         None,
@@ -260,11 +261,11 @@ class Config(Section):
     )
     verbosity: Literal["debug", "info", "warning", "error"] = Field(
         "info",
-        description="what to log; debug includes TensorFlow's own messages",
+        description="which messages to log; debug includes TensorFlow's own",
     )
     redact: bool = Field(
         False,
-        description="messages name the type of a value in the data instead of the value",
+        description="hide values of the data in messages: show their type instead",
     )
     experiment: OptionalCode = Field(
         None,

@@ -45,7 +45,7 @@ class TrainConfig(Section):
     batch_size: int = Field(
         512,
         gt=0,
-        description="rows per step; boosted_trees without one: 4,096",
+        description="rows per step; default of boosted_trees: 4,096",
     )
     steps_per_run: int = Field(
         0,
@@ -64,7 +64,7 @@ class TrainConfig(Section):
     learning_rate: float = Field(
         0.05,
         gt=0,
-        description="learning rate of that optimizer, of baseline and of boosted_trees",
+        description="learning rate of train.optimizer, of baseline and of boosted_trees",
     )
     linear_optimizer: Optimizer = Field(
         "ftrl",
@@ -76,7 +76,8 @@ class TrainConfig(Section):
     )
     linear_start: bool = Field(
         False,
-        description="wide_deep: begin as the linear model of the training rows; one process; "
+        description="wide_deep: initialize the linear part with a regression on the training "
+        "rows; one process; "
         "without epochs and max_steps: true if each row is read more than 1,000 times",
     )
     warm_start: OptionalStr = Field(
@@ -99,7 +100,7 @@ class TrainConfig(Section):
         0.1,
         ge=0,
         le=1,
-        description="share of the learning rate that is left after decay_steps",
+        description="learning rate after decay_steps, as a share of the first one",
     )
     piecewise_steps: Ints = Field(
         (),
@@ -112,7 +113,7 @@ class TrainConfig(Section):
     warmup_steps: int = Field(
         0,
         ge=0,
-        description="steps over which both learning rates first rise from 0",
+        description="steps over which both learning rates rise from 0 at the start",
     )
     batch_growth_steps: Ints = Field(
         (),
@@ -227,7 +228,7 @@ class EvalConfig(Section):
     throttle_secs: int = Field(
         0,
         ge=0,
-        description="least seconds between two evaluations",
+        description="minimum time between two evaluations, seconds",
     )
     name: OptionalStr = Field(
         None,
@@ -241,7 +242,7 @@ class EvalConfig(Section):
     )
     baseline_column: OptionalStr = Field(
         None,
-        description="numeric column that the summary compares with the model",
+        description="numeric column whose values the summary compares with the model's predictions",
     )
     metric_fn: OptionalCode = Field(
         None,
@@ -263,7 +264,7 @@ class StopConfig(Section):
     min_delta: float = Field(
         0.0,
         ge=0,
-        description="least change of the metric that counts as an improvement",
+        description="smallest change of the metric that counts as an improvement",
     )
     target: Annotated[Optional[float], BeforeValidator(none)] = Field(
         None,
@@ -285,7 +286,7 @@ class ExportConfig(Section):
     keep: int = Field(
         3,
         gt=0,
-        description="newest exports to keep, of latest and of best each",
+        description="number of newest exports to keep, separately for latest and best",
     )
     best_metric: OptionalStr = Field(
         None,
@@ -297,7 +298,8 @@ class ExportConfig(Section):
     )
     receiver: Literal["example", "json", "csv"] = Field(
         "example",
-        description="input of the default signature; the other two have signatures too",
+        description="input format of the default signature; the other two formats have their own "
+        "signatures",
     )
     receiver_fn: OptionalCode = Field(
         None,

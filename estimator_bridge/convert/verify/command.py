@@ -47,7 +47,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     add_source_flags(parser)
     parser.add_argument("--keras_model", required=True, help="the converted model, *.keras")
     parser.add_argument(
-        "--saved_model", help="its SavedModel; default: the folder beside it, if it exists"
+        "--saved_model",
+        help="its SavedModel; default: the model's path without .keras, if it exists",
     )
     parser.add_argument(
         "--export", help="export of the Estimator; default: the newest of the job_dir"
@@ -57,7 +58,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         "--input_fn", metavar="MODULE:FUNCTION", help="returns rows with labels for --estimator"
     )
     for kind in KINDS:
-        parser.add_argument(f"--{kind}", metavar="PATH", help=f"the {kind} model to verify too")
+        parser.add_argument(f"--{kind}", metavar="PATH", help=f"also verify this {kind} model")
     parser.add_argument("--rows", type=int, default=2000, help="number of rows to compare")
     parser.add_argument(
         "--steps", type=int, default=200, help="number of training steps to compare; 0 for none"
@@ -74,7 +75,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         type=float,
         default=1e-4,
         help="for training losses, relative; if rounding alone changes the losses of the Estimator "
-        f"by more than that, {DRIFT_FACTOR:g} times its effect",
+        f"by more than this, the tolerance is {DRIFT_FACTOR:g} times that change",
     )
     parser.add_argument("--json", help="write the findings to this file")
     parser.add_argument("--html", help="write a report to this file")
