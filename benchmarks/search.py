@@ -72,7 +72,7 @@ def print_table(lines):
     presets = {(line["case"], line["seed"]): line for line in lines if line["sampler"] == "preset"}
     print(
         "| data | seed | sampler | AUC of the preset | AUC found | search, in full jobs "
-        "| by the clock | pruned |"
+        "| elapsed, in full jobs | pruned |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for line in lines:

@@ -11,7 +11,7 @@ The tables are those of scikit-learn and of the packages that the Makefile insta
 several, on the rows of the fourth part: ours is that of the best evaluation. Linear is ridge or
 logistic regression on standardised numbers and one-hot categories, boosting is
 HistGradientBoosting, both with the defaults of scikit-learn. cpu is the processor time of the two
-commands with all of their processes; it depends less than the time by the clock on what else runs.
+commands with all of their processes; it depends less than the elapsed time on what else runs.
 """
 
 import argparse

@@ -115,7 +115,7 @@ def main():
                 old_tables.show(old_tables.ratios(made, f"mean step{kind}"))
                 for kind in ("", ", processor")
             )
-            print(f"{name}: by the clock {clock}, processor time {processor}")
+            print(f"{name}: elapsed time {clock}, processor time {processor}")
         return 0
     reasons = {}
     for name, made in found.items():
