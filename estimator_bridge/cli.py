@@ -5,9 +5,9 @@ import importlib
 import sys
 from typing import Optional
 
-from .errors import BridgeError, describe_os_error
-from .signals import SignalReceived, end_command, handle_signals
-from .terminal import end_output, tolerate_closed_output
+from . import commands
+from .errors import BridgeError
+from .terminal import tolerate_closed_output
 
 __all__ = ["main"]
 
@@ -79,31 +79,17 @@ def main(argv: Optional[list[str]] = None) -> int:
         print(f"estimator_bridge: {problem}; --help lists the commands", file=sys.stderr)
         return 2
     try:
-        return _start(command, argv[1:]) if command == "run" else _run(command, argv[1:])
+        if command == "run":
+            return _start(command, argv[1:])
+        remains = "no unfinished file is left; the same command begins again"
+        return commands.run(lambda: _start(command, argv[1:]), remains, _show_error)
     except BridgeError as error:
-        print(f"estimator_bridge: {error}", file=sys.stderr)
+        _show_error(str(error))
         return 2
 
 
-def _run(command: str, argv: list[str]) -> int:
-    """Runs a command that is none of the user; returns its exit status."""
-    try:
-        with handle_signals():
-            try:
-                return _start(command, argv)
-            finally:
-                # Here, so that an error of it is told in one line.
-                sys.stdout.flush()
-    except SignalReceived as received:
-        return end_command(received, "no unfinished file is left; the same command begins again")
-    except BrokenPipeError:
-        # The reader of standard output, for example `head`, has closed it.
-        end_output()
-        return 1
-    except OSError as error:
-        print(f"estimator_bridge: {describe_os_error(error)}", file=sys.stderr)
-        end_output()
-        return 2
+def _show_error(text: str) -> None:
+    print(f"estimator_bridge: {text}", file=sys.stderr)
 
 
 def _start(command: str, argv: list[str]) -> int:

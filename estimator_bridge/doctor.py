@@ -12,6 +12,7 @@ import tempfile
 from typing import Any, NamedTuple, Optional
 
 from . import versions
+from .commands import Parser
 from .shims import keras2, needed_by
 from .tf1.imports import TF2_PACKAGES_VARIABLE
 
@@ -186,7 +187,7 @@ def main(argv: list[str]) -> int:
     Args:
       argv: the arguments after `doctor`.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m estimator_bridge doctor",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -102,18 +102,20 @@ TRAINER = {
 # The same of `estimator_bridge`; "" is its __init__.
 BRIDGE_ROOMS = {
     "__main__": "cli",
-    "cli": "signals errors terminal",
-    "doctor": "shims tf1 versions",
+    "cli": "commands errors terminal",
+    "doctor": "shims tf1 versions commands",
     "probe": "",
     "probe_1x": "",
     "audit": (
-        "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs notebook_cells "
-        "signals terminal"
+        "repair loadable downgrade era shims tf1 tf1.contrib html_page commands errors logs "
+        "notebook_cells signals terminal"
     ),
-    "convert.command": "convert.write convert.read convert.plan errors logs signals terminal",
+    "convert.command": (
+        "convert.write convert.read convert.plan commands errors logs signals terminal"
+    ),
     "convert.verify": (
-        "convert.write convert.read convert.plan process scaled_regression html_page errors logs "
-        "terminal"
+        "convert.write convert.read convert.plan process scaled_regression "
+        "html_page commands errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
@@ -122,11 +124,13 @@ BRIDGE_ROOMS = {
     ),
     "convert.plan": "errors",
     "convert": "",
-    "repair": "loadable downgrade boosted_trees contrib_operations errors logs terminal versions",
+    "repair": (
+        "loadable downgrade boosted_trees contrib_operations commands errors logs terminal versions"
+    ),
     "loadable": "downgrade checkpoint_index checkpoint_paths errors",
-    "downgrade": "process private_tf errors logs terminal versions",
+    "downgrade": "process private_tf commands errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors notebook_cells",
-    "process": "downgrade era tf1 shims errors current_folder notebook_cells terminal",
+    "process": "downgrade era tf1 shims commands errors current_folder notebook_cells terminal",
     "tf1": "era process patches tf1.contrib checkpoints private_tf errors terminal",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
@@ -152,6 +156,7 @@ BRIDGE_ROOMS = {
     "durable": "",
     "private_tf": "",
     "versions": "",
+    "commands": "errors signals terminal",
     "errors": "terminal",
     "signals": "",
     "html_page": "terminal",

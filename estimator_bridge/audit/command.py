@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn, Optional
+from typing import Optional
 
+from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.loadable.models import find_models, kind_of
 from estimator_bridge.logs import set_verbosity
@@ -23,15 +24,8 @@ __all__ = ["main"]
 _FAIL_ON = ("never", "edits", "tf1", "any")
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises BridgeError for invalid arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BridgeError(f"audit: {message}. Try: python -m estimator_bridge audit --help")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="python -m estimator_bridge audit",
         description="Lists every use of tf.estimator, tf.contrib, feature columns, TensorFlow 1 "
         "and private modules in a code base without running it; reports which uses run on today's "

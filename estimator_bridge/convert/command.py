@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
+from ..commands import Parser
 from ..errors import BridgeError
 from ..logs import set_verbosity
 from ..signals import SignalReceived
@@ -28,7 +29,7 @@ _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.kera
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="estimator_bridge convert", usage=_USAGE)
+    parser = Parser(prog="estimator_bridge convert", usage=_USAGE)
     add_source_flags(parser)
     parser.add_argument("--output", required=True, help="the Keras model to write, *.keras")
     parser.add_argument(

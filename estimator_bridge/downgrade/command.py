@@ -5,6 +5,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from ..commands import Parser
 from ..errors import BridgeError
 from ..logs import set_verbosity
 from ..terminal import escape
@@ -18,7 +19,7 @@ EXPORT is a SavedModel's folder, or a file *.meta, *.pbtxt or *.pb (a graph); al
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="estimator_bridge downgrade", usage=_USAGE)
+    parser = Parser(prog="estimator_bridge downgrade", usage=_USAGE)
     parser.add_argument("export", metavar="EXPORT")
     parser.add_argument(
         "--to", required=True, metavar="VERSION", help="the older TensorFlow, such as 1.15 or 2.8"

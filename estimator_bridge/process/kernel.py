@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import current_folder, era
+from ..commands import Parser
 from ..errors import BridgeError
 from ..terminal import escape
 from . import run
@@ -23,9 +24,7 @@ Options of run, such as --tf1 and --as=2.8, apply to all of its notebooks."""
 
 
 def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(
-        prog="estimator_bridge kernel", usage=_USAGE, allow_abbrev=False
-    )
+    parser = Parser(prog="estimator_bridge kernel", usage=_USAGE, allow_abbrev=False)
     parser.add_argument(
         "--name", help="name of the kernel; default: estimator-bridge, with the version of --as"
     )

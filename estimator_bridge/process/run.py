@@ -66,7 +66,10 @@ class Target(NamedTuple):
 
 
 def _refuse(problem: str) -> NoReturn:
-    print(f"estimator_bridge run: {problem}\n{_USAGE}", end="", file=sys.stderr)
+    print(
+        f"estimator_bridge run: {problem}. Try: python -m estimator_bridge run --help",
+        file=sys.stderr,
+    )
     sys.exit(2)
 
 

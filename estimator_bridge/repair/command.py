@@ -7,8 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, Optional
 
+from ..commands import Parser
 from ..downgrade import files, operations, proof
 from ..errors import BridgeError
 from ..loadable import find_unsupported
@@ -29,15 +30,8 @@ or a frozen graph *.pb, *.pbtxt."""
 _TRANSFORM = "transform_fn"
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises BridgeError for invalid arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BridgeError(f"repair: {message}. Try: python -m estimator_bridge repair --help")
-
-
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = _Parser(prog="estimator_bridge repair", usage=_USAGE)
+    parser = Parser(prog="estimator_bridge repair", usage=_USAGE)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--output", help="the folder to write; default: MODEL with -repaired added")
     parser.add_argument(

@@ -1,6 +1,5 @@
 """Common parts of the commands: storage flags, output of results, and errors in one line."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +7,7 @@ from typing import Callable, Optional
 
 from absl import flags
 
-from estimator_bridge.errors import describe_os_error
-from estimator_bridge.signals import SignalReceived, end_command, handle_signals
-from estimator_bridge.terminal import end_output
+from estimator_bridge import commands
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error
@@ -158,25 +155,10 @@ def run(
         the system, as of a full disk, 2; after a signal, 128 + number.
     """
     try:
-        with handle_signals():
-            try:
-                return main(argv)
-            finally:
-                # Here, so that an error of it is told in one line.
-                sys.stdout.flush()
-    except SignalReceived as received:
-        return end_command(received, remains)
+        return commands.run(lambda: main(argv), remains, show_error)
     except UserError as error:
         show_error(str(error))
         return error.status
-    except BrokenPipeError:
-        # The reader of standard output, for example `head`, has closed it.
-        end_output()
-        return 1
-    except OSError as error:
-        show_error(describe_os_error(error))
-        end_output()
-        return USER_ERROR_STATUS
     except Exception as error:
         # Of TensorFlow, for instance.
         if not is_full_disk(error):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import escape_lines
@@ -43,7 +44,7 @@ _USAGE = """python -m estimator_bridge verify --job_dir=JOB --keras_model=model.
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="estimator_bridge verify", usage=_USAGE)
+    parser = Parser(prog="estimator_bridge verify", usage=_USAGE)
     add_source_flags(parser)
     parser.add_argument("--keras_model", required=True, help="the converted model, *.keras")
     parser.add_argument(
