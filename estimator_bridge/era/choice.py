@@ -27,23 +27,31 @@ class Choice(NamedTuple):
         return self.version is not None and self.version < optimizers.REPLACED_IN
 
 
-def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Optional[Choice]:
+def choose(
+    program: str,
+    source: str = "",
+    arguments: Sequence[str] = (),
+    cells: Optional[Sequence[notebook_cells.Cell]] = None,
+) -> Optional[Choice]:
     """Returns what a notebook or its project declares, else what its names or its checkpoint tell.
 
     Args:
       program: path of a script or folder; its project is searched.
       source: the Python file or notebook that runs; "" if it is not known.
       arguments: the program's arguments, which may name the folder of a checkpoint.
+      cells: those of a notebook that has been read already; None to read them here.
 
     Returns:
       None if nothing tells a version.
     """
-    found = _find_in_notebook(source) or declared.find(program)
+    if cells is None and source.endswith(notebook_cells.SUFFIX):
+        cells = _read(source)
+    found = _find_in_cells(source, cells or ()) or declared.find(program)
     if found is not None:
         return Choice(found.version, found.where)
     if not source.endswith((".py", notebook_cells.SUFFIX)) or not os.path.isfile(source):
         return None
-    names = used.find(source)
+    names = used.find(source, cells)
     if names.version == TF1:
         return Choice(names.version, names.where)
     # Canned Estimators save values of old optimizers too, whatever the program's own names mean.
@@ -53,12 +61,17 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
     return None if names.version is None else Choice(names.version, names.where)
 
 
-def _find_in_notebook(source: str) -> Optional[declared.Declaration]:
-    if not source.endswith(notebook_cells.SUFFIX):
-        return None
+def _read(notebook: str) -> list[notebook_cells.Cell]:
+    """Returns the cells of a notebook; none if it cannot be read."""
     try:
-        with open(source, "rb") as file:
-            found = declared.find_in_notebook(file.read())
+        with open(notebook, "rb") as file:
+            return notebook_cells.read(file.read())
     except (OSError, ValueError):
-        return None
+        return []
+
+
+def _find_in_cells(
+    source: str, cells: Sequence[notebook_cells.Cell]
+) -> Optional[declared.Declaration]:
+    found = declared.find_in_cells(cells)
     return found and found._replace(where=f"{os.path.basename(source)}, {found.where}")

@@ -5,14 +5,14 @@ A notebook declares its own, with a magic of Colab or a shell command.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from .. import notebook_cells
 from . import NEWEST, OLDEST, TF1, optimizers
 
-__all__ = ["MAGIC", "Declaration", "asks_for", "find", "find_in_notebook"]
+__all__ = ["MAGIC", "Declaration", "asks_for", "find", "find_in_cells"]
 
 # With this magic, notebooks of Colab chose a TensorFlow.
 MAGIC = "tensorflow_version"
@@ -101,19 +101,16 @@ def asks_for(text: str, major: int) -> bool:
     return re.search(rf"^[ \t]*%{MAGIC}[ \t]+{major}\b", text, re.M) is not None
 
 
-def find_in_notebook(data: bytes) -> Optional[Declaration]:
+def find_in_cells(cells: Iterable[notebook_cells.Cell]) -> Optional[Declaration]:
     """Returns what the cells of a notebook declare, or None.
 
     Colab's magic counts before a version that shell commands install; for 2.x it tells nothing.
 
     Args:
-      data: content of the file.
-
-    Raises:
-      ValueError: it is not a notebook.
+      cells: of code.
     """
     magics, commands = [], []
-    for cell in notebook_cells.read(data):
+    for cell in cells:
         for number, line in enumerate(cell.text.split("\n"), 1):
             line = line.partition("#")[0]
             place = f"cell {cell.number}, line {number}, "

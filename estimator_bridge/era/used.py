@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -121,11 +121,12 @@ class Names(NamedTuple):
     chooses_optimizer: bool
 
 
-def find(program: str) -> Names:
+def find(program: str, cells: Optional[Sequence[notebook_cells.Cell]] = None) -> Names:
     """Returns what the names in a program, and in the files that it imports, tell.
 
     Args:
       program: path of a Python file or a notebook.
+      cells: those of code of the notebook; None for a Python file.
     """
     start = Path(os.path.realpath(program))
     found: list[tuple[tuple[int, int], str]] = []
@@ -133,7 +134,7 @@ def find(program: str) -> Names:
     pending, seen = [start], {start}
     while pending:
         path = pending.pop(0)
-        parts = _read(path)
+        parts = _read(path) if cells is None or path != start else _list_parts(path.name, cells)
         reader = _Reader()
         for part in parts:
             reader.read(part)
@@ -169,21 +170,19 @@ class _Part(NamedTuple):
 
 
 def _read(path: Path) -> list[_Part]:
-    """Returns the parts of a file; none if it cannot be read."""
-    is_notebook = path.suffix == notebook_cells.SUFFIX
-    most = notebook_cells.MAX_BYTES if is_notebook else _MAX_BYTES
+    """Returns a Python file as one part; none if it cannot be read."""
     try:
-        if not path.is_file() or path.stat().st_size > most:
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
             return []
-        if not is_notebook:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            return [_Part(path.name, text, _parse(text))]
-        return [
-            _Part(f"{path.name}, cell {cell.number}", cell.text, _parse(cell.source))
-            for cell in notebook_cells.read(path.read_bytes())
-        ]
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return [_Part(path.name, text, _parse(text))]
     except (OSError, ValueError):
         return []
+
+
+def _list_parts(name: str, cells: Sequence[notebook_cells.Cell]) -> list[_Part]:
+    """Returns the cells of a notebook as parts."""
+    return [_Part(f"{name}, cell {cell.number}", cell.text, _parse(cell.source)) for cell in cells]
 
 
 def _parse(text: str) -> Optional[ast.Module]:

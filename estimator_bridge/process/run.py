@@ -133,13 +133,15 @@ def _build(name: str, is_module: bool, args: list[str], options: dict[str, str])
     return Target(name, is_module, args, chosen, *(options[one] for one in rest))
 
 
-def _choose_version(target: Target) -> Optional[tuple[int, int]]:
+def _choose_version(
+    target: Target, cells: Optional[list[notebook_cells.Cell]]
+) -> Optional[tuple[int, int]]:
     """Returns the version that the program gets, and says where it comes from if nobody chose."""
     if target.as_version is not None:
         return target.as_version
     source = _find_source(target)
     program = os.getcwd() if target.is_module else target.name
-    found = choice.choose(program, source, target.args)
+    found = choice.choose(program, source, target.args, cells)
     if found is None:
         return None
     where = terminal.escape(found.where)
@@ -269,7 +271,7 @@ def main(argv: list[str]) -> int:
         return 2
     is_notebook = not target.is_module and target.name.endswith(notebook_cells.SUFFIX)
     cells = notebooks.load(target.name) if is_notebook else None
-    version = _choose_version(target)
+    version = _choose_version(target, cells)
     if target.fast and version != era.TF1:
         print("estimator_bridge run: --fast needs --tf1", file=sys.stderr)
         return 2

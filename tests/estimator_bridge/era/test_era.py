@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from estimator_bridge import era
+from estimator_bridge import era, notebook_cells
 from estimator_bridge.era import advice, choice, declared, used
 from estimator_bridge.errors import BridgeError
 
@@ -299,6 +299,21 @@ def test_the_last_version_with_a_name_is_that_of_the_published_packages():
         ]
         assert having[-1] == era.format_version(last), name
     assert not any(used._NAMES_OF_1X & found for found in published.values())
+
+
+@pytest.mark.quick
+def test_a_notebook_is_parsed_once(tmp_path, monkeypatch):
+    path = tmp_path / "a.ipynb"
+    cell = {"cell_type": "code", "source": "import tensorflow as tf\ntf.app.run()"}
+    path.write_text(json.dumps({"cells": [cell]}))
+    read, reads = notebook_cells.read, []
+    monkeypatch.setattr(notebook_cells, "read", lambda data: reads.append(data) or read(data))
+    cells = read(path.read_bytes())
+    for given, times in ((None, 1), (cells, 0)):
+        reads.clear()
+        found = choice.choose(str(path), str(path), cells=given)
+        assert found == ((1, 15), "a.ipynb, cell 1, line 2, uses tf.app")
+        assert len(reads) == times
 
 
 @pytest.mark.quick
