@@ -22,7 +22,7 @@ from trainer.release.state import (
 )
 
 # Words with which `State.unfinished` begins.
-_ROLLBACK, _PROMOTION = "rollback", "promotion"
+_PUSH, _ROLLBACK, _PROMOTION = "push", "rollback", "promotion"
 
 
 class Request(NamedTuple):
@@ -78,6 +78,9 @@ class Deployment:
     def push(self, request: Request) -> int:
         """Pushes an export; returns the number of its version.
 
+        If the same push was interrupted after its version was complete, it is ended instead of
+        adding another version.
+
         Args:
             request: the export.
 
@@ -85,6 +88,10 @@ class Deployment:
             storage.Superseded: another process has pushed, or moved a label, at the same time.
             UserError: the folder cannot be written.
         """
+        version = self._find_interrupted(request)
+        if version is not None:
+            self._tidy()
+            return version
         token = self._folder.stage(request.export)
         try:
             version = self._begin(token, request)
@@ -95,6 +102,31 @@ class Deployment:
             raise
         self._complete(token, version, request.keep)
         self._tidy()
+        return version
+
+    def _find_interrupted(self, request: Request) -> Optional[int]:
+        """Returns the version of the same push that did not end, and records it; None: none."""
+        state = self.read()
+        pending = state.pending
+        if pending is not None and self.list_versions().get(pending.version):
+            version, entry, label = pending.version, pending.entry, pending.label
+        else:
+            pending = None
+            recorded = [one for one in state.versions if state.unfinished == _name_push(one)]
+            if not recorded:
+                return None
+            version, entry = recorded[0], state.versions[recorded[0]]
+            label = next((name for name, one in state.labels.items() if one == version), "")
+        is_same = (
+            entry.model_copy(update={"pushed": request.entry.pushed}) == request.entry
+            and label == request.label
+            and request.name in (None, state.name)
+            and request.base_path in (None, state.base_path)
+        )
+        if not is_same:
+            return None
+        if pending is not None:
+            self._complete(pending.token, version, request.keep)
         return version
 
     def _begin(self, token: str, request: Request) -> int:
@@ -135,7 +167,7 @@ class Deployment:
                 if version in state.versions:
                     return
                 raise storage.Superseded(f"{self._place}: version {version} was removed meanwhile")
-            state.pending = None
+            state.pending, state.unfinished = None, _name_push(version)
             _record(state, pending)
             if keep is not None:
                 _choose_removed(state, keep)
@@ -147,16 +179,17 @@ class Deployment:
 
     def _tidy(self) -> None:
         """Writes models.config; removes what is no longer needed and what was left behind."""
-        self._update_models_config()
         state = self.read()
+        self._update_models_config()
         for version, complete in self.list_versions().items():
             if version in state.removing or (version in state.abandoned and not complete):
                 self._folder.remove(version)
-        done = set(state.removing)
-        if done or state.unfinished:
-            self._change(lambda state: _forget(state, done))
         pending = self.read().pending
         self._folder.sweep(pending.token if pending is not None else None)
+        done = set(state.removing)
+        if done or state.unfinished:
+            # Last: until then, the same push goes on here.
+            self._change(lambda changed: _forget(changed, done, state.unfinished))
 
     def _update_models_config(self) -> None:
         self._folder.update_text(MODELS_CONFIG, lambda: self.read().render())
@@ -222,10 +255,7 @@ class Deployment:
     def _finish(self, change: str) -> str:
         self._update_models_config()
 
-        def finish(state: State) -> None:
-            state.unfinished = "" if state.unfinished == change else state.unfinished
-
-        self._change(finish)
+        self._change(lambda state: _forget(state, set(), change))
         return change
 
 
@@ -234,10 +264,14 @@ def _record(state: State, pending: Pending) -> None:
     state.set_label(pending.label, pending.version)
 
 
-def _forget(state: State, removed: set[int]) -> None:
+def _name_push(version: int) -> str:
+    return f"{_PUSH} of version {version}"
+
+
+def _forget(state: State, removed: set[int], unfinished: str) -> None:
     """Records that versions are removed and that models.config is current."""
     state.removing = [version for version in state.removing if version not in removed]
-    state.unfinished = ""
+    state.unfinished = "" if state.unfinished == unfinished else state.unfinished
 
 
 def _choose_removed(state: State, keep: int) -> None:

@@ -21,8 +21,9 @@ def open_versions(folder: str, option: str) -> VersionFolder:
             credentials.
     """
     if not is_remote(folder):
-        if Path(folder).is_file():
-            raise UserError(f"{option}: {folder} is a file; name a folder")
+        for place in (Path(folder), *Path(folder).parents):
+            if place.exists() and not place.is_dir():
+                raise UserError(f"{option}: {place} is a file; name a folder")
         return LocalVersions(Path(folder))
     address = parse_address(folder.rstrip("/"), option)
     if not address.name:

@@ -166,10 +166,22 @@ class LocalVersions:
     def stage(self, export: Path) -> str:
         """See VersionFolder."""
         token = uuid.uuid4().hex
+        self._create()
         with self._translate_errors():
-            self._folder.mkdir(parents=True, exist_ok=True)
             self._staged(token).mkdir()
         return token
+
+    def _create(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            # It may be a folder above.
+            place = Path(error.filename or self._folder)
+            where = "" if place == self._folder else f"{place}: "
+            raise UserError(
+                f"{self._folder}: cannot be created: {where}{error.strerror or error}; name "
+                "another folder"
+            ) from error
 
     def _staged(self, token: str) -> Path:
         return self._folder / f"{_STAGED}{token}"

@@ -15,7 +15,7 @@ import urllib3
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from simulation.service import Service  # noqa: E402
 
-FILES = ("variables/variables.index", "saved_model.pb")
+FILES = ("assets/words.txt", "saved_model.pb")
 KILLED = 99
 
 

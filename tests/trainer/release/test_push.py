@@ -31,7 +31,11 @@ def make_export(folder, name):
     for inner in FILES:
         path = folder / name / inner
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{inner} of {name}")
+        text = f"{inner} of {name}"
+        if inner == storage.GRAPH:
+            # A graph with a field of this text.
+            text = f"\x12{chr(len(text) + 2)}\x1a{chr(len(text))}{text}"
+        path.write_text(text)
     return folder / name
 
 
@@ -122,6 +126,37 @@ def test_a_push_that_is_killed_at_any_step_is_repaired_by_the_next(stepped, tmp_
         assert state["stable_before"][-1] == (4 if is_complete else 3)
     assert step > 10 and fates == {False, True}
     assert check_settled(stepped)[0] == {3: "base3", 4: "killed"}
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("label", ["stable", "canary", ""])
+def test_a_push_that_is_killed_and_given_again_adds_one_version(stepped, tmp_path, label):
+    content, export = start_anew(stepped, tmp_path), make_export(tmp_path, "again")
+
+    def give():
+        return push(stepped, export, label=label, keep=2)
+
+    for step in range(500):
+        stepped.write(content)
+        was_killed = stepped.kill_at(step, give)
+        if not was_killed:
+            break
+        state = read_state(stepped)
+        if "again" in check_readers(stepped).values() and not (
+            state["pending"] or state["unfinished"]
+        ):
+            # All is done but for the removal of a file for the last write.
+            check_settled(stepped)
+            continue
+        version = give()
+        seen, state = check_settled(stepped)
+        assert list(seen.values()).count("again") == 1 and seen[version] == "again"
+        assert state["labels"] == {"stable": 3, **({label: version} if label else {})}
+        assert len(seen) == (2 if label == "stable" else 3)
+    assert step > 10
+    # After a push that ended, the same command adds a version.
+    assert give() == 5
+    assert list(check_settled(stepped)[0].values()).count("again") == 2
 
 
 @pytest.mark.newest
@@ -309,7 +344,7 @@ def test_the_command(place, tmp_path, capsys):
     assert "from version 2 to 1" in run("--rollback")
     assert "give one of" in run("--rollback", "--list", status=2)
     # A verdict counts for exactly the export that was judged.
-    (export / "variables/variables.index").write_text("others")
+    (export / "assets/words.txt").write_text("others")
     assert "is none" in run(f"--export={export}", status=3)
     place.write({"push.json": "{}", "1/saved_model.pb": "of theirs"})
     assert "not pushed by this command" in run("--list")
@@ -326,5 +361,21 @@ def test_the_command(place, tmp_path, capsys):
 def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
     path = tmp_path / "served"
     path.write_text("a file")
-    assert push_command.main([f"--to={path}", "--list"]) == 2
-    assert f"--to: {path} is a file; name a folder" in capsys.readouterr().err
+    for place in (path, path / "models" / "shop"):
+        assert push_command.main([f"--to={place}", "--list"]) == 2
+        assert capsys.readouterr().err == f"error: --to: {path} is a file; name a folder\n"
+
+
+@pytest.mark.quick
+def test_a_folder_that_cannot_be_created_is_named(tmp_path, capsys):
+    export = make_export(tmp_path, "export")
+    (tmp_path / "link").symlink_to("nowhere")
+    for folder, reason in (
+        ("/proc/none/served", "/proc/none: No such file or directory"),
+        (tmp_path / "link", "File exists"),
+    ):
+        command = [str(export), f"--to={folder}", "--force", "--reason=the first"]
+        assert push_command.main(command) == 2
+        assert capsys.readouterr().err == (
+            f"error: {folder}: cannot be created: {reason}; name another folder\n"
+        )
