@@ -2,8 +2,9 @@
 
 import struct
 from collections.abc import Iterator
+from typing import Union
 
-__all__ = ["read_entries"]
+__all__ = ["read_entries", "read_number"]
 
 # The index is a LevelDB table. Its footer has this many bytes and ends with this number.
 FOOTER_BYTES = 48
@@ -44,9 +45,9 @@ def _read_block(table: bytes, handle: tuple[int, int]) -> Iterator[tuple[bytes, 
     (num_restarts,) = struct.unpack("<I", table[end - 4 : end])
     key = b""
     while place < end - 4 * (num_restarts + 1):
-        shared, place = _read_number(table, place)
-        own, place = _read_number(table, place)
-        length, place = _read_number(table, place)
+        shared, place = read_number(table, place)
+        own, place = read_number(table, place)
+        length, place = read_number(table, place)
         key = key[:shared] + table[place : place + own]
         place += own
         yield key, table[place : place + length]
@@ -55,13 +56,21 @@ def _read_block(table: bytes, handle: tuple[int, int]) -> Iterator[tuple[bytes, 
 
 def _read_handle(data: bytes, place: int) -> tuple[tuple[int, int], int]:
     """Returns the position and size of a block, and the position after them."""
-    start, place = _read_number(data, place)
-    size, place = _read_number(data, place)
+    start, place = read_number(data, place)
+    size, place = read_number(data, place)
     return (start, size), place
 
 
-def _read_number(data: bytes, place: int) -> tuple[int, int]:
-    """Returns a variable-length number and the position after it."""
+def read_number(data: Union[bytes, memoryview], place: int) -> tuple[int, int]:
+    """Returns a variable-length number, as in protocol buffers, and the position after it.
+
+    Args:
+      data: bytes.
+      place: position of the number.
+
+    Raises:
+      IndexError: the bytes end before the number does.
+    """
     number = shift = 0
     while True:
         byte = data[place]

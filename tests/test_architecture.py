@@ -114,7 +114,7 @@ BRIDGE_ROOMS = {
         "convert.write convert.read convert.plan commands errors logs signals terminal"
     ),
     "convert.verify": (
-        "convert.write convert.read convert.plan process scaled_regression "
+        "convert.write convert.read convert.plan process scaled_regression saved_model_files "
         "html_page commands errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan process errors",
@@ -128,7 +128,7 @@ BRIDGE_ROOMS = {
         "loadable downgrade boosted_trees contrib_operations commands errors logs terminal versions"
     ),
     "loadable": "downgrade checkpoint_index checkpoint_paths errors",
-    "downgrade": "process private_tf commands errors logs terminal versions",
+    "downgrade": "process private_tf saved_model_files commands errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors notebook_cells",
     "process": "downgrade era tf1 shims commands errors current_folder notebook_cells terminal",
     "tf1": "era process patches tf1.contrib checkpoints private_tf errors terminal",
@@ -139,6 +139,7 @@ BRIDGE_ROOMS = {
     "patches": "array_datasets checkpoints durable process private_tf",
     "array_datasets": "process private_tf",
     "saving_beside": "private_tf",
+    "saved_model_files": "index_table errors",
     "checkpoints": "checkpoint_index checkpoint_paths durable errors",
     "checkpoint_index": "index_table private_tf",
     "index_table": "",

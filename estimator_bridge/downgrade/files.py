@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from ..errors import BridgeError, describe_os_error
+from ..saved_model_files import require_whole
 from ..versions import parse
 from .operations import Operations, minor
 from .rewrite import CannotDowngrade, rewrite_graph, rewrite_meta_graph
@@ -67,6 +68,8 @@ def read(path: str) -> Export:
 
     if where.is_dir():
         file = _saved_model_file(where)
+        if file.suffix == ".pb":
+            require_whole(where)
         message = _parse(file, saved_model_pb2.SavedModel)
         export = Export(where, "saved_model", file, message)
         empty = not message.meta_graphs
@@ -81,7 +84,7 @@ def read(path: str) -> Export:
     else:
         raise BridgeError(f"{path}: neither a SavedModel's folder nor a *.meta, *.pbtxt, *.pb file")
     if empty:
-        raise BridgeError(f"{export.file}: damaged or empty: it contains no graph")
+        raise BridgeError(f"{export.file}: damaged or empty: it contains no graph; copy it again")
     return export
 
 
@@ -104,7 +107,9 @@ def _parse(file: Path, kind: Any) -> Any:
         return kind.FromString(file.read_bytes())
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise BridgeError(f"{file}: damaged, or not a {kind.__name__}: {reason}") from error
+        raise BridgeError(
+            f"{file}: damaged, or not a {kind.__name__} ({reason}); copy it again"
+        ) from error
     except OSError as error:
         raise BridgeError(f"{file}: {error.strerror}") from error
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 import estimator_bridge as bridge
+from estimator_bridge.errors import describe_os_error
+from estimator_bridge.saved_model_files import REMEDY, find_damage
 from trainer.errors import UserError
 
 # Receiver → name of the only input of its signatures; a receiver of raw tensors has other names.
@@ -96,6 +98,7 @@ class ServingSession:
         tf = bridge.tf
         if not (Path(path) / "saved_model.pb").is_file():
             raise UserError(f"export {path}: no saved_model.pb there; name an export's own folder")
+        check_files(path)
         self.path = path
         config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads)
         if not optimize:
@@ -111,10 +114,10 @@ class ServingSession:
                 )
             except (tf.errors.OpError, OSError, ValueError, RuntimeError) as error:
                 self._session.close()
-                message = " ".join(str(error).split())
-                raise UserError(
-                    f"export {path}: cannot be loaded: {message[:_MAX_MESSAGE]}"
-                ) from error
+                message = " ".join(str(error).split())[:_MAX_MESSAGE]
+                if isinstance(error, tf.errors.DataLossError):
+                    message = f"variables: damaged: a checksum is wrong; {REMEDY}"
+                raise UserError(f"export {path}: cannot be loaded: {message}") from error
         self.definitions = {
             name: found
             for name, found in loaded.signature_def.items()
@@ -242,6 +245,23 @@ class ServingSession:
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
+
+
+def check_files(path: str) -> None:
+    """Checks that the files of an export are there, and whole.
+
+    Args:
+        path: folder of a SavedModel with saved_model.pb.
+
+    Raises:
+        UserError: one is damaged, missing or cannot be read.
+    """
+    try:
+        damage = find_damage(Path(path))
+    except OSError as error:
+        damage = describe_os_error(error)
+    if damage is not None:
+        raise UserError(f"export {path}: cannot be loaded: {damage}")
 
 
 def describe_error(error: Any) -> str:

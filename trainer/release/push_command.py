@@ -21,6 +21,7 @@ from pathlib import Path
 
 from absl import flags
 
+from estimator_bridge.saved_model_files import find_damage
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import show
@@ -97,6 +98,9 @@ def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copi
     export = Path(fetch_export(*arguments.get_export(values), copies))
     if not (export / storage.GRAPH).is_file():
         raise UserError(f"export {export}: no {storage.GRAPH} there; its files are incomplete")
+    damage = find_damage(export)
+    if damage is not None:
+        raise UserError(f"export {export}: {damage}")
     shown = copies.display_path(str(export))
     fingerprint = fingerprint_export(str(export))
     verdict = read_verdict(export, fingerprint)

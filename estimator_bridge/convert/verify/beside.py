@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.saved_model_files import require_whole
 
 __all__ = ["find_saved_model", "run_beside"]
 
@@ -47,6 +48,12 @@ def find_saved_model(options: Any) -> Optional[str]:
 
     Args:
       options: parsed options of the command.
+
+    Raises:
+      BridgeError: its files are not whole.
     """
     beside: str = options.saved_model or options.keras_model[: -len(".keras")]
-    return beside if os.path.isdir(beside) else None
+    if not os.path.isdir(beside):
+        return None
+    require_whole(Path(beside))
+    return beside

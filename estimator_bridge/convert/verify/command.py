@@ -13,6 +13,7 @@ import numpy as np
 from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
+from estimator_bridge.saved_model_files import require_whole
 from estimator_bridge.terminal import escape_lines
 
 from ..plan.model import BASELINE_INPUT, Head, Plan, drops_units, model_inputs, without_dropout
@@ -115,6 +116,9 @@ def main(argv: list[str]) -> int:
                 f"--keras_model={options.keras_model}: no *.keras file of convert, or only a part "
                 "of one; convert the checkpoint again"
             )
+    find_saved_model(options)
+    if options.export:
+        require_whole(Path(options.export))
     findings = verify(options)
     from .report import to_html, to_text
 

@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.saved_model_files import require_whole
 
 from ..read.checkpoint import open_checkpoint
 from ..read.rows import Rows
@@ -170,10 +171,11 @@ def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]
 
     Raises:
       OtherInputsError: each signature needs an input that the rows do not have.
-      BridgeError: the export has no predict signature, or it fails.
+      BridgeError: its files are not whole, it has no predict signature, or it fails.
     """
     from estimator_bridge import tf
 
+    require_whole(Path(path))
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         # Eager execution is off if the Estimator is one of TensorFlow 1.x.
         signatures = tf.compat.v1.saved_model.load(session, ["serve"], path).signature_def

@@ -215,8 +215,8 @@ def test_bad_exports_give_one_line_and_write_nothing(export, tmp_path, capsys):
     empty.mkdir()
     (empty / "saved_model.pb").write_bytes(b"")
     cases = [
-        ([damaged], "saved_model.pb: damaged, or not a SavedModel"),
-        ([empty], "damaged or empty: it contains no graph"),
+        ([damaged], f"{damaged}/saved_model.pb: damaged, or cut off; copy the whole export again"),
+        ([empty], f"{empty}/saved_model.pb: damaged, or cut off; copy the whole export again"),
         ([export.parent], f"contains no saved_model.pb; did you mean {export}?"),
         ([export / "saved_model.pb"], "name the folder of the SavedModel"),
         ([export / "variables" / "variables.index"], "neither a SavedModel's folder nor"),

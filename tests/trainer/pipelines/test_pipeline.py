@@ -35,10 +35,10 @@ def work(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     Path("schema.yaml").write_text(yaml.safe_dump(SCHEMA))
     Path("data.csv").write_text("age,bought\n" + "41.5,1\n18.5,0\n" * 10)
-    variables = Path("jobs/a/export/best/1/variables")
-    variables.mkdir(parents=True)
-    (variables / "variables.index").write_text("index")
-    (variables.parent / "saved_model.pb").write_text("graph")
+    export = Path("jobs/a/export/best/1")
+    export.mkdir(parents=True)
+    # A graph without nodes.
+    (export / "saved_model.pb").write_bytes(b"\x12\0")
 
     def run(*steps, flags=()):
         Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": list(steps)}))
@@ -72,7 +72,7 @@ def test_a_step_runs_again_when_an_input_changed(work, capfd):
     assert list_ran(work(CHECK, FORCED)[1]) == ["schema_check"]
     os.utime("data.csv")
     assert list_ran(work(CHECK, FORCED)[1]) == []
-    Path("jobs/a/export/best/1/saved_model.pb").write_text("another graph")
+    Path("jobs/a/export/best/1/saved_model.pb").write_bytes(b"\x12\0\x12\0")
     assert list_ran(work(CHECK, FORCED)[1]) == ["push"]
     assert {"1", "2"} <= set(os.listdir("served"))
     assert list_ran(work(CHECK, FORCED, flags=["--force=push"])[1]) == ["push"]
