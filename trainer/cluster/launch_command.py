@@ -59,7 +59,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_boolean(
         "private_network",
         False,
-        "runs the cluster in a network of its own, without a connection to any other (Linux)",
+        "run the cluster in a separate network, without a connection to any other (Linux)",
         flag_values=values,
     )
 

@@ -225,7 +225,7 @@ def parse_export_flags(
     def define_all(values: flags.FlagValues) -> None:
         for name, meaning in (
             ("export", "folder of an export, exporter or job; the first word needs no --export="),
-            ("job_dir", "a job: its newest export of best, else of final, else of latest"),
+            ("job_dir", "a job: its newest export of best, otherwise of final or latest"),
         ):
             flags.DEFINE_string(name, None, meaning, flag_values=values)
         define(values)

@@ -4,13 +4,13 @@ python -m trainer.evaluate --job_dir=jobs/census
 python -m trainer.evaluate --job_dir=jobs/census --all_checkpoints
 python -m trainer.evaluate --job_dir=jobs/census --data='late/*.csv' --by=gender,age,race*gender
 
-The model is rebuilt as it was trained, from the files in job_dir. If its config.yaml names code of
-yours (model.type, eval.metric_fn), --allow_code imports it. Only the report is written:
+The model is rebuilt as it was trained, from the files in job_dir. If its config.yaml names your
+code (model.type, eval.metric_fn), --allow_code imports it. Only the report is written:
 evaluation.json and evaluation.png in --output, by default job_dir/evaluation.
 The first table contains the Estimator's own metrics. The metrics of slices are computed from its
 predictions: their areas under curves are exact, while the Estimator approximates them with 200
-thresholds. Of more than 1,000,000 rows, the areas are of scores in bins; how far they can be from
-exact is printed.
+thresholds. With more than 1,000,000 rows, the areas are computed from binned scores, and their
+largest possible error is printed.
 """
 
 from typing import Optional

@@ -5,7 +5,7 @@ python -m trainer.report jobs/census --by=gender,age --output=census.html
 
 The page shows the data, the curves, the quality of one checkpoint on the evaluation data, the
 importance of the columns, the rows with the largest errors, and the exports. It contains values of
-your data. If the job's config.yaml names code of yours, --allow_code imports it.
+your data. If the job's config.yaml names your code, --allow_code imports it.
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_integer(
         "importance_rows",
         2000,
-        "rows on which the importance of columns is measured; 0: not measured",
+        "rows with which to measure the importance of columns; 0: not measured",
         0,
         flag_values=values,
     )

@@ -4,11 +4,11 @@ python -m trainer.gate --candidate=jobs/new --baseline=served/flights --data=lat
 python -m trainer.gate --candidate=jobs/new/export/best/1700000000 --baseline=latest-blessed \\
     --data='late/*.csv' --rules=rules.yaml --by=origin,carrier*month
 
-Both exports answer the same rows. --candidate and --baseline are exports or jobs. --baseline may
-also be a folder of trainer.push, which stands for its stable version, or latest-blessed, the newest
-other export of the candidate's job that is blessed. Without a baseline, the candidate is a first
-model: only bounds of its own values are checked. docs/release.md describes the rules. The verdict
-is stored in assets.extra of the candidate: gate.json, gate.txt and gate.html.
+Both exports are evaluated on the same rows. --candidate and --baseline are exports or jobs.
+--baseline may also be a folder of trainer.push, which stands for its stable version, or
+latest-blessed, the newest other export of the candidate's job that is blessed. Without a baseline,
+the candidate is a first model: only bounds on its own values are checked. docs/release.md describes
+the rules. The verdict is stored in assets.extra of the candidate: gate.json, gate.txt, gate.html.
 
 Exit status: 0 blessed, 3 not blessed, 4 inconclusive or the baseline does not answer.
 """
@@ -228,11 +228,15 @@ def _store(
 
 def _define(values: flags.FlagValues) -> None:
     for name, default, meaning in (
-        ("candidate", None, "an export, or a job: its newest of best, else of final, of latest"),
+        (
+            "candidate",
+            None,
+            "an export, or a job: its newest of best, otherwise of final or latest",
+        ),
         ("baseline", LATEST_BLESSED, "an export, a job, a folder of trainer.push, latest-blessed"),
         ("rules", None, "YAML file of rules; unset: the main metric is at most 1% worse"),
         ("schema", None, "schema of exports that contain none"),
-        ("group", None, "column; its rows of one value are resampled together"),
+        ("group", None, "column whose rows with the same value are resampled together"),
         ("reason", None, "why the candidate is blessed with --force; recorded"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
@@ -243,7 +247,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     for name, meaning in (
         ("force", "bless the candidate whatever the rules say"),
-        ("may_be_first", "while nothing has been pushed to --baseline, take latest-blessed"),
+        ("may_be_first", "use latest-blessed as long as nothing has been pushed to --baseline"),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_format(values, "the candidate's")

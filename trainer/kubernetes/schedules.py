@@ -1,4 +1,4 @@
-"""Jobs that a CronJob starts by the clock."""
+"""Jobs that a CronJob starts on a schedule."""
 
 import re
 import zoneinfo
@@ -43,7 +43,7 @@ def build_job(
     schedule: Optional[str],
     zone: Optional[str],
 ) -> dict[str, Any]:
-    """Returns a Job, or the CronJob that starts it by the clock.
+    """Returns a Job, or the CronJob that starts it on a schedule.
 
     Args:
         metadata: of the object.

@@ -12,7 +12,7 @@ python -m trainer.pipeline render gs://BUCKET/k.yaml --cloudbuild --name=nightly
     --pipeline_root=gs://BUCKET/runs --service_account=ACCOUNT --output=trigger.yaml
 
 FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it. The exit status
-is 0, or that of the step that ended the run: 3 of a gate that does not bless, for example. render
+is 0, or that of the step that ended the run, such as 3 of a gate that does not bless. render
 writes a Job or a CronJob of Kubernetes that runs the pipeline. With --kfp, it writes the pipeline
 for Kubeflow and Vertex AI, which submit starts there; with --cloudbuild, a trigger that starts it
 for new data or new code.

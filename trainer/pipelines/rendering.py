@@ -1,4 +1,4 @@
-"""Renders a pipeline as a Job of Kubernetes, or as a CronJob that runs it by the clock."""
+"""Renders a pipeline as a Job of Kubernetes, or as a CronJob that runs it on a schedule."""
 
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional

@@ -3,10 +3,10 @@
 python -m trainer.predict jobs/census --data='new/*.csv' --output=predictions/
 python -m trainer.predict jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
 
-A job stands for its newest export of best, else of final, else of latest. --output names a file,
-or a folder with one shard for each input file. If the command is repeated, it skips the complete
-shards of unchanged inputs. The predictions include the schema's key.
-Text is written as it is. A spreadsheet program runs text that begins with = + - or @ as a formula:
+For a job, its newest export of best is used, otherwise that of final or latest. --output names a
+file, or a folder with one shard for each input file. If the command is repeated, it skips the
+complete shards of unchanged inputs. The predictions include the schema's key.
+Text is written unchanged. A spreadsheet program runs text that begins with = + - or @ as a formula:
 if you open predictions of data from others with one, add --escape_formulas.
 """
 
@@ -150,7 +150,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_integer(
         "processes",
         None,
-        "number of processes of this machine that predict the files; unset: one a core, if there "
+        "number of processes on this machine that predict the files; unset: one per core, if there "
         f"are {ROWS_OF_PROCESS:,} rows for each",
         lower_bound=1,
         flag_values=values,
@@ -158,7 +158,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_multi_string("row", [], "JSON object, input name → value", flag_values=values)
     for name, meaning in (
         ("data", "files to predict: paths, globs, directories"),
-        ("columns", "input columns to copy to the predictions besides the key"),
+        ("columns", "input columns to copy to the predictions, in addition to the key"),
         ("outputs", "outputs of the model to keep; unset: all that are not constant"),
     ):
         flags.DEFINE_list(name, [], meaning, flag_values=values)
@@ -173,8 +173,8 @@ def _define(values: flags.FlagValues) -> None:
         "bad_rows",
         "fail",
         ["fail", "write"],
-        "of rows that the model cannot take, fail: the first ends the command; write: they are "
-        "written to _bad_rows/ beside the predictions, with their key, --columns and the reason",
+        "rows that the model cannot accept; fail: the first one ends the command; write: they are "
+        "written to _bad_rows/ in the output folder, with their key, --columns and the reason",
         flag_values=values,
     )
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
@@ -186,7 +186,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     arguments.define_version(
         values,
-        "TensorFlow that the model's own code was written for; changes nothing, because an export "
+        "TensorFlow for which the model's own code was written; no effect, because an export "
         "contains what that code has built",
     )
     commands.define_format(values, "the job's")

@@ -175,7 +175,7 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
 
 def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
-        ("baseline", "another export, which is tried for comparison"),
+        ("baseline", "another export to test for comparison"),
         ("schema", "schema of an export that contains none"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)

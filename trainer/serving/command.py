@@ -145,7 +145,7 @@ def _define(values: flags.FlagValues) -> None:
     for name, default, what in (("rest_api_port", 8501, "REST"), ("port", 8500, "gRPC")):
         text = f"port of {what}; 0: any free one"
         flags.DEFINE_integer(name, default, text, 0, 65535, flag_values=values)
-    text = "seconds between two looks at the folder"
+    text = "seconds between two checks of the folder"
     flags.DEFINE_float("poll_secs", 2.0, text, 0.01, flag_values=values)
     text = "folder for logged requests; without it, nothing is logged"
     flags.DEFINE_string("log", None, text, flag_values=values)
@@ -157,12 +157,12 @@ def _define(values: flags.FlagValues) -> None:
 
 
 def _define_rendering(values: flags.FlagValues) -> None:
-    text = "writes what runs TensorFlow Serving itself for the folder, instead of serving"
+    text = "write a command or manifests for TensorFlow Serving itself, instead of serving"
     flags.DEFINE_enum("render", None, ["docker", "kubernetes", "vertex"], text, flag_values=values)
     for name, default, text in (
         ("image", "tensorflow/serving:latest", "container image of --render"),
         ("output", None, "file for --render; unset: standard output"),
-        ("replicas", "2,10", "least and greatest number of replicas"),
+        ("replicas", "2,10", "smallest and largest number of replicas"),
         ("cpu", "2", "processors of a replica"),
         ("memory", None, "memory of a replica; unset: from the sandbox's measurement"),
         ("volume", None, "CLAIM:/PATH of the folder, if it is not in a bucket"),

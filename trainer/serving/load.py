@@ -1,6 +1,6 @@
 """A second measurement for a plan: requests at random times, answered by a few workers.
 
-By the clock, it is worth nothing while other programs use the processors. So there is another one
+The elapsed time means nothing while other programs use the processors. So there is another one
 by processor time, of requests one after the other: planning.simulate gives these times to a queue.
 """
 

@@ -15,7 +15,7 @@ from trainer.release.pushing import Deployment
 from trainer.release.state import STABLE
 from trainer.serving import planning
 
-# Share of the processors that others may use while answers are measured by the clock.
+# Share of the processors that others may use while elapsed times are measured.
 BUSY = 0.1
 # Requests, or batches, whose processor time is measured.
 NUM_TIMED = 500
@@ -27,15 +27,15 @@ def define(values: flags.FlagValues) -> None:
     Args:
         values: where to define them.
     """
-    text = "say how many replicas hold --rate within --p99, instead of serving"
+    text = "compute how many replicas sustain --rate within --p99, instead of serving"
     flags.DEFINE_boolean("plan", False, text, flag_values=values)
     for name, text in (
-        ("rate", "of --plan: requests with one row per second, such as 500/s"),
-        ("p99", "of --plan: limit of the 99th percentile of the answer, such as 20ms"),
-        ("signature", "of --plan: signature that is asked; unset: the default one"),
+        ("rate", "for --plan: requests with one row per second, such as 500/s"),
+        ("p99", "for --plan: limit of the 99th percentile of the latency, such as 20ms"),
+        ("signature", "for --plan: signature to query; unset: the default one"),
     ):
         flags.DEFINE_string(name, None, text, flag_values=values)
-    text = "of --plan: duration of the second measurement"
+    text = "for --plan: duration of the second measurement"
     flags.DEFINE_float("measure_secs", 5.0, text, 1.0, flag_values=values)
 
 

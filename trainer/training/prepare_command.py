@@ -5,9 +5,9 @@
   python -m trainer.prepare --engine=beam --beam_options='--runner=DataflowRunner ...' -- \\
       --data.cache=gs://lake/cache --data.schema_file=schema.yaml --train_data='gs://lake/clicks'
 
-The flags after -- are those of the job. What is found and encoded is in --data.cache, where jobs
-with the same data, schema and options find it. A job of several processes reads the files; it only
-finds that they have been checked: --scan_only leaves out the encoded rows.
+The flags after -- are those of the job. The results are stored in --data.cache, where jobs with the
+same data, schema and options find them. A job of several processes uses only the check of the data,
+not the encoded rows; for such a job, --scan_only does not write them.
 """
 
 import tempfile

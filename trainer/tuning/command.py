@@ -122,14 +122,19 @@ def _define(values: flags.FlagValues) -> None:
     )
     numbers = {
         "max_trials": (None, f"trials; unset: as in the space, else {DEFAULT_TRIALS}"),
-        "parallel": (None, "trials at a time; unset: as in the space, at most one for each core"),
+        "parallel": (
+            None,
+            "trials at a time; unset: as in the space, at most one per core, else half the cores",
+        ),
         "evaluations": (3, "evaluations of a trial"),
         "seed": (1, "seed of the sampler"),
     }
     for name, (count, described) in numbers.items():
         flags.DEFINE_integer(name, count, described, 0, flag_values=values)
     flags.DEFINE_float("max_hours", None, "hours of the whole search", flag_values=values)
-    flags.DEFINE_float("share", 0.2, "share of the full steps of a trial", flag_values=values)
+    flags.DEFINE_float(
+        "share", 0.2, "share of the full job's steps that a trial trains", flag_values=values
+    )
     switches = {
         "keep_checkpoints": "whether pruned and failed trials keep their checkpoints",
         "then_train": "train fully with the best values, in --job_dir or STUDY_DIR/full",

@@ -1,4 +1,4 @@
-"""Custom jobs by the clock: a job of Cloud Scheduler that creates the custom job each time."""
+"""Scheduled custom jobs: a job of Cloud Scheduler that creates the custom job each time."""
 
 import shlex
 from typing import NamedTuple, Optional
@@ -41,7 +41,7 @@ def describe(job: Job, schedule: Schedule, body: str) -> str:
         UserError: an option is invalid, or the job is a search.
     """
     if job.is_tuning:
-        raise UserError(f"job {job.name}: is a search; only custom jobs run by the clock")
+        raise UserError(f"job {job.name}: is a search; only custom jobs can be scheduled")
     check_schedule(schedule.schedule, schedule.zone)
     if not REGION.fullmatch(schedule.region):
         raise UserError(f"--region={schedule.region}: write a region such as us-central1")

@@ -219,23 +219,34 @@ def _define(values: flags.FlagValues) -> None:
         ("state", None, "folder of what has been read and of the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),
         ("served_version", None, "version of --export in the log; unset: the name of its folder"),
-        ("unit", None, "column of what --compare assigns to a version as a whole; unset: the key"),
-        ("metric", None, "of --compare: log_loss, accuracy, squared_error, label"),
+        ("unit", None, "column of the units that --compare assigns to versions; unset: the key"),
+        ("metric", None, "for --compare: log_loss, accuracy, squared_error, label"),
         ("then", None, "command to start when something turns red"),
         ("time_column", None, "time of JSON and table rows; unset: time, timestamp"),
         ("version_column", None, "model version of JSON and table rows; unset: model_version"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     flags.DEFINE_list("requests", [], "files: paths, globs, directories", flag_values=values)
-    flags.DEFINE_list("labels", [], "files of keys and labels that came later", flag_values=values)
+    flags.DEFINE_list(
+        "labels", [], "files of keys and labels that arrived later", flag_values=values
+    )
     flags.DEFINE_list(
         "compare", [], "two versions: the one in service, and the other", flag_values=values
     )
     flags.DEFINE_float(
-        "effect", None, "difference of --metric that matters", 1e-12, flag_values=values
+        "effect",
+        None,
+        "for --compare: smallest difference of --metric that matters",
+        1e-12,
+        flag_values=values,
     )
     flags.DEFINE_float(
-        "share", 0.5, "of the units that the other version serves", 0, 1, flag_values=values
+        "share",
+        0.5,
+        "for --compare: share of the units that the second version serves",
+        0,
+        1,
+        flag_values=values,
     )
     flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
     flags.DEFINE_enum("period", "day", list(PERIODS), "what is judged as one", flag_values=values)
@@ -249,7 +260,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_integer(
         "label_next",
         0,
-        "write this many of the new rows whose labels would tell most",
+        "write this many of the new rows whose labels would be most informative",
         0,
         flag_values=values,
     )
@@ -261,12 +272,19 @@ def _define(values: flags.FlagValues) -> None:
         flag_values=values,
     )
     flags.DEFINE_integer(
-        "label_delay_days", 0, "days after which labels should be there", 0, flag_values=values
+        "label_delay_days", 0, "days after which labels should have arrived", 0, flag_values=values
     )
     flags.DEFINE_integer(
-        "keep_days", 120, "days for which answers wait for their labels", 1, flag_values=values
+        "keep_days",
+        120,
+        "days for which answers are kept to wait for their labels",
+        1,
+        flag_values=values,
     )
     flags.DEFINE_boolean(
-        "replay", True, "ask the export again about some logged rows", flag_values=values
+        "replay",
+        True,
+        "predict some logged rows again with the export, and compare",
+        flag_values=values,
     )
     commands.define_storage(values)
