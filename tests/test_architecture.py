@@ -131,7 +131,7 @@ BRIDGE_ROOMS = {
     "downgrade": "process private_tf saved_model_files commands errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors notebook_cells",
     "process": "downgrade era tf1 shims commands errors current_folder notebook_cells terminal",
-    "tf1": "era process patches tf1.contrib checkpoints private_tf errors terminal",
+    "tf1": "era process tf1.contrib checkpoints private_tf errors terminal",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),

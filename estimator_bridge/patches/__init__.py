@@ -11,6 +11,7 @@ def prepare() -> None:
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
+        arithmetic_optimizer,
         array_inputs,
         freed_memory,
         generated_code,
@@ -42,4 +43,5 @@ def apply() -> None:
     remembered_fetches.apply()
     thread_states.apply()
     idle_threads.apply()
+    arithmetic_optimizer.apply()
     freed_memory.apply()

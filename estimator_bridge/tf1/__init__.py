@@ -14,7 +14,6 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   kmeans.py          the seed of k-means
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
-  session_config.py  options of sessions
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
@@ -77,7 +76,6 @@ def _build_view() -> types.ModuleType:
         old_checkpoints,
         open_sessions,
         removed,
-        session_config,
         shapes,
         view,
     )
@@ -88,7 +86,6 @@ def _build_view() -> types.ModuleType:
     moved.install()
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
-    session_config.install()
     open_sessions.install()
     old_checkpoints.install()
     keras_names.install()

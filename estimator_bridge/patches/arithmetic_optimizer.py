@@ -1,4 +1,4 @@
-"""The option of sessions under which programs of 1.x are faster.
+"""Turns off an optimizer of graphs that makes steps with large embeddings slow. Slow in all versions.
 
 Grappler's arithmetic optimizer joins the lookup of an embedding with the sum of its rows. The
 joined operation reads the whole table, and after a sparse update this read is a copy: a step with a
@@ -7,13 +7,13 @@ table of a million rows takes nine times as long. docs/bridge.md has the figures
 
 from typing import Any
 
-from estimator_bridge.patches import session_options
-from estimator_bridge.private_tf import rewriter_config
+from ..private_tf import rewriter_config
+from . import session_options
 
-__all__ = ["install"]
+__all__ = ["apply"]
 
 
-def install() -> None:
+def apply() -> None:
     """Configures the sessions from now on; an optimizer that a configuration names stays."""
     session_options.change(_configure)
 
