@@ -306,8 +306,18 @@ def _compute_numbers(chain: _Chain) -> Optional[tuple[Any, Callable[[Any], Any]]
         lengths.append(_count_after(operation.type, int(count), lengths[-1]))
     end = lengths[-1] // size * size if drop else lengths[-1]
 
+    repeats_only = [one.type for one in steps] == ["RepeatDataset"]
+    wraps_once = repeats_only and size <= (_count_now(chain.slices) or 0)
+
     def compute(start: Any) -> Any:
-        rows = tf.range(start, tf.minimum(start + size, end))
+        stop = tf.minimum(start + size, end)
+        if wraps_once:
+            # A division of each number would take more time than all else here.
+            past = start // lengths[0] * lengths[0]
+            rows = _wrap(start - past, stop - past, lengths[0])
+            rows.set_shape([size if drop else None])
+            return rows
+        rows = tf.range(start, stop)
         for operation, count, length in zip(steps[::-1], counts[::-1], lengths[-2::-1]):
             if operation.type == "RepeatDataset":
                 rows %= length
@@ -317,6 +327,12 @@ def _compute_numbers(chain: _Chain) -> Optional[tuple[Any, Callable[[Any], Any]]
         return rows
 
     return _range(0, end, size), compute
+
+
+def _wrap(start: Any, stop: Any, length: Any) -> Any:
+    """Returns the numbers of a range that goes on from 0 at a length, at most once."""
+    rows = tf.range(start, tf.minimum(stop, length))
+    return tf.concat([rows, tf.range(tf.maximum(stop - length, 0))], axis=0)
 
 
 def _count_after(kind: str, count: int, length: Any) -> Any:

@@ -215,16 +215,16 @@ class Grower:
           gradients: float32 [batch, logits].
           hessians: float32 [batch, logits * logits].
         """
-        statistics = tf.concat([gradients, hessians], axis=1)
-        inputs = [self._step.node_ids, self._step.node_range, statistics, buckets]
+        step = self._step
+        inputs = [step.node_ids, step.node_range, gradients, hessians, buckets]
         if not self._is_alone:
             return self._grow_together(inputs)
 
         def add(*arrays: np.ndarray) -> np.int64:
-            nodes, node_range, values, features = arrays
+            nodes, node_range, *statistics, features = arrays
             if self._table is not None:
                 features = self._table.read(features)
-            return self._layer.add(nodes, node_range, values, features)
+            return self._layer.add(nodes, node_range, np.hstack(statistics), features)
 
         count = tf.numpy_function(add, inputs, tf.int64)
         count.set_shape([])
@@ -235,8 +235,9 @@ class Grower:
         all_nodes = np.array([0, self._parameters.max_splits])
 
         def add_up(nodes: np.ndarray, _: Any, *others: np.ndarray) -> list[np.ndarray]:
+            *statistics, features = others
             layer = LayerSums(self._groups)
-            layer.add(nodes, all_nodes, *others)
+            layer.add(nodes, all_nodes, np.hstack(statistics), features)
             return [one[:, :, np.newaxis] for one in layer.take()]
 
         sums = tf.numpy_function(add_up, inputs, [tf.float32] * len(self._groups))

@@ -1,4 +1,4 @@
-"""Turns off an optimizer of graphs that makes steps with large embeddings slow. Slow in all versions.
+"""Turns off an optimizer of graphs that slows steps with large embeddings. Slow in all versions.
 
 Grappler's arithmetic optimizer joins the lookup of an embedding with the sum of its rows. The
 joined operation reads the whole table, and after a sparse update this read is a copy: a step with a
