@@ -2,7 +2,7 @@
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
-# make simulate     10,000 schedules each of storage and clusters with kills and errors, for some minutes
+# make simulate     10,000 schedules each of storage, clusters and parameter servers with kills and errors, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make bench-legacy old programs on TensorFlow 1.15.5 and under the bridge (needs Python 3.7)
 # make site         the documents as a site, in site/

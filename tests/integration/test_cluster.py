@@ -559,6 +559,39 @@ def test_a_kill_under_the_parameter_server_strategy(start_module, shop, tmp_path
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
 
 
+@pytest.mark.newest
+@pytest.mark.parametrize(
+    "victims", [["ps-1"], pytest.param(["ps-1", "chief-0"], marks=pytest.mark.matrix)]
+)
+def test_one_of_two_servers_is_killed(start_module, shop, tmp_path, victims):
+    job, gate = tmp_path / "job", Gate(tmp_path, 200, tmp_path / "job")
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--workers=1", "--ps=2", "--max_restarts=2"],
+        "--strategy=parameter_server",
+        "--train_steps=800",
+        "--run.save_checkpoints_steps=200",
+        "--export.exporters=",
+        "--eval.steps=1",
+        *gate.flags,
+        env=gate.env,
+    )
+    _await(launcher, lambda: gate.holds() and _status(job, "worker-0"))
+    for victim in victims:
+        os.kill(_status(job, victim)["pid"], signal.SIGKILL)
+    gate.open()
+    _, said = _finish(launcher)
+    assert launcher.returncode == 0, said
+    assert said.count("starting it again") == len(victims), said
+    assert "Traceback" not in said
+    # The others have gone on by themselves, from the checkpoint.
+    assert ("resuming at step" in said) == ("chief-0" in victims)
+    metrics = json.loads((job / "metrics.json").read_text())
+    assert metrics["end_step"] == _saved(job) == 800
+
+
 @pytest.mark.matrix
 @pytest.mark.parametrize("strategy", ["none", "multi_worker_mirrored"])
 def test_a_worker_that_is_stopped_for_a_while(start_module, shop, tmp_path, strategy):

@@ -5,10 +5,14 @@ import contextlib
 import multiprocessing
 import time
 
-from simulation import cluster_story, storage_story
+from simulation import cluster_story, served_story, storage_story
 from simulation.faults import FAULTS
 
-STORIES = {"storage": storage_story.run, "cluster": cluster_story.run}
+STORIES = {
+    "storage": storage_story.run,
+    "cluster": cluster_story.run,
+    "served": served_story.run,
+}
 
 
 def run_one(task):

@@ -6,8 +6,11 @@ from unittest import mock
 
 from estimator_bridge import durable
 from trainer import job_layout
+from trainer.cluster.servers import Servers
 from trainer.errors import UserError
 from trainer.job_dir import metrics_log
+from trainer.models.fused.service import ParameterService
+from trainer.models.fused.sharing import PULL, PUSH
 from trainer.roles import worker
 from trainer.roles.process import HeartbeatHook
 from trainer.storage import workspace
@@ -101,6 +104,42 @@ def _files_are_not_written_through():
     return mock.patch.object(durable, "sync_files", lambda paths: None)
 
 
+def _a_late_update_is_applied():
+    step = ParameterService._step
+
+    def accept(server, model, kind, arrays):
+        if kind == PUSH:
+            _note_load(model, arrays, server._load)
+        return step(server, model, kind, arrays)
+
+    return mock.patch.object(ParameterService, "_step", accept)
+
+
+def _note_load(model, arrays, load):
+    place = len(arrays) - len(model.tables) - 1
+    arrays[place] = arrays[place].copy()
+    arrays[place].view("int64")[1] = load
+
+
+def _two_settings_are_joined():
+    answer, loads = ParameterService.answer, {}
+
+    def hide(server, trainer, kind, arrays):
+        known = loads.setdefault(server, {})
+        if kind == PUSH and server._model is not None:
+            _note_load(server._model, arrays, known.get(trainer, 0))
+        found = answer(server, trainer, kind, arrays)
+        if kind in (PULL, PUSH) and found is not None:
+            known[trainer], found[0][2] = found[0][2], 1
+        return found
+
+    return mock.patch.object(ParameterService, "answer", hide)
+
+
+def _a_server_that_hangs_is_waited_for():
+    return mock.patch.object(Servers, "_look", lambda servers: None)
+
+
 FAULTS = {
     "missing files count as removed": Fault(
         "storage", "the state file", _missing_files_count_as_removed
@@ -123,5 +162,14 @@ FAULTS = {
     ),
     "a checkpoint is named before it is on the disk": Fault(
         "cluster", "has not ended", _files_are_not_written_through
+    ),
+    "an update is applied after the variables are set again": Fault(
+        "served", "to another setting", _a_late_update_is_applied
+    ),
+    "values of two settings are joined": Fault(
+        "served", "of several settings", _two_settings_are_joined
+    ),
+    "a server that hangs is waited for after its restart": Fault(
+        "served", "have not ended", _a_server_that_hangs_is_waited_for
     ),
 }

@@ -181,6 +181,7 @@ class HeartbeatFile:
             "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,
+            "start": self.start_number,
             "beat": self._beat,
             "pid": os.getpid(),
         }
@@ -253,6 +254,10 @@ class HeartbeatFile:
     def now(self) -> float:
         """Returns the current time of this object's clock, in seconds."""
         return self._clock()
+
+    def is_replaced(self) -> bool:
+        """Returns whether a process of the same name and run has been started after this one."""
+        return bool(self.read(self._name).get("start", 0) > self.start_number)
 
     def is_alive(self, name: str) -> bool:
         """Returns whether a process's file changed within SILENT_SECS and its state is not in GONE.
@@ -331,5 +336,6 @@ def _is_status(value: Any) -> bool:
         and isinstance(value.get("state"), str)
         and isinstance(value.get("message", ""), str)
         and isinstance(value.get("awaited_secs", 0), (int, float))
+        and isinstance(value.get("start", 0), int)
         and isinstance(value.get("lineup", {}), dict)
     )

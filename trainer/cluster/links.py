@@ -10,7 +10,7 @@ import json
 import selectors
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -25,6 +25,8 @@ _ARRAY, _END = b"data", b"end."
 # Seconds that a new connection may take to show what it knows; that the others may take to read the
 # end; and between two attempts to connect.
 _GREETING_SECS, _END_SECS, RETRY_SECS = 5.0, 1.0, 0.05
+# Seconds after which a wait for another process looks whether it should go on.
+_LOOK_SECS = 1
 
 
 class Ended(Exception):
@@ -48,6 +50,9 @@ class Link:
         connection.settimeout(None)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        # Unlike the timeout of a Python socket, this one costs no system call.
+        limit = struct.pack("ll", _LOOK_SECS, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
         self._connection = connection
         self._header = bytearray(_HEADER.size)
         self._unsent: list[memoryview] = []
@@ -114,7 +119,8 @@ class Link:
         return True
 
     def receive(self, flags: int = 0) -> bool:
-        """Receives what is there, or waits for all; returns whether that is the rest.
+        """Receives what is there, or waits for all, a second for each part; returns whether that is
+        the rest.
 
         Args:
             flags: MSG_DONTWAIT: does not wait.
@@ -183,23 +189,25 @@ class Link:
         self._connection.close()
 
 
-def swap(links: Sequence[Link]) -> None:
+def swap(links: Sequence[Link], look: Callable[[], None] = lambda: None) -> None:
     """Sends and receives what has been begun on several connections.
 
     Args:
         links: the connections.
+        look: called every second while others do not answer; it may raise an exception.
 
     Raises:
         Lost: a connection is closed, or its other end sends something else.
         Ended: another process has ended the exchange.
     """
     if not all([link.send() for link in links]):
-        _send_and_receive(links)
+        _send_and_receive(links, look)
     for link in links:
-        link.receive()
+        while not link.receive():
+            look()
 
 
-def _send_and_receive(links: Sequence[Link]) -> None:
+def _send_and_receive(links: Sequence[Link], look: Callable[[], None]) -> None:
     """Sends everything; receives meanwhile, because others may wait for that."""
     both = selectors.EVENT_READ | selectors.EVENT_WRITE
     with selectors.DefaultSelector() as selector:
@@ -207,7 +215,10 @@ def _send_and_receive(links: Sequence[Link]) -> None:
             selector.register(link, both)
         unsent = set(links)
         while unsent:
-            for key, events in selector.select():
+            found = selector.select(_LOOK_SECS)
+            if not found:
+                look()
+            for key, events in found:
                 ready: Any = key.fileobj
                 waits = key.events
                 if events & selectors.EVENT_WRITE and ready.send():

@@ -36,6 +36,8 @@ class Servers:
         self._find: Callable[[str], Optional[str]] = lambda name: None
         self._is_over: Callable[[], bool] = lambda: False
         self._links: list[Link] = []
+        # The incarnations of the servers that are connected.
+        self._secrets: list[str] = []
         self._number = 0
         # The operations of a session run in several threads.
         self._lock = threading.RLock()
@@ -57,6 +59,7 @@ class Servers:
         """Connects this process to all servers; waits until they listen, or training is over."""
         names = [f"ps-{number}" for number in range(self.count)]
         found: dict[int, Link] = {}
+        self._secrets = [""] * self.count
         while len(found) < self.count and not self._is_over():
             for number, address in enumerate(self._addresses):
                 secret = self._find(names[number])
@@ -65,6 +68,7 @@ class Servers:
                 connection = greet(address, secret.encode(), number, self._own)
                 if connection is not None:
                     found[number] = Link(names[number], connection)
+                    self._secrets[number] = secret
             if len(found) < self.count:
                 time.sleep(RETRY_SECS)
         if len(found) == self.count:
@@ -95,7 +99,7 @@ class Servers:
             try:
                 for link, each in zip(self._links, arrays):
                     link.begin(self._number, pack(kind, each), None)
-                swap(self._links)
+                swap(self._links, self._look)
             except (Lost, Ended) as error:
                 self.close()
                 self.error = str(error) or "a parameter server has ended"
@@ -107,6 +111,12 @@ class Servers:
                     self.refusal = parts[0].tobytes().decode()
                     raise UserError(self.refusal)
             return [parts for _, parts in answers]
+
+    def _look(self) -> None:
+        """Gives up a server that has been started again: what hangs may answer much later."""
+        for link, secret in zip(self._links, self._secrets):
+            if self._find(link.name) not in (None, secret):
+                raise Lost(f"{link.name}: it has been started again")
 
     def close(self) -> None:
         """Closes all connections."""

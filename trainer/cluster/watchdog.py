@@ -82,7 +82,10 @@ class Watchdog:
         if own["state"] in (FAILED, INTERRUPTED):
             # The main thread ends this process, after a limited wait for the others.
             return
-        if own["state"] == LOST:
+        if self._heartbeat.is_replaced():
+            # This process was suspended or cut off, and whoever replaced it takes its place.
+            self._leave(FOLLOWED_STATUS, f"{self._cluster.name} has been started again elsewhere")
+        elif own["state"] == LOST:
             # The main thread may hang while it closes its session.
             self._end_after(LOST_SECS, FOLLOWED_STATUS, own["message"])
         elif not self._follow_end():

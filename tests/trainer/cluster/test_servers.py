@@ -149,6 +149,20 @@ def test_a_server_that_ends_is_noticed_and_its_successor_is_found(run):
     assert chief.error is None and chief.is_new and chief.ask(SUM, [[]])
 
 
+def test_a_server_that_hangs_is_given_up_after_its_restart(run):
+    chief, worker = run(1, num_workers=1).clients
+    secrets = {"ps-0": "secret of ps-0"}
+    worker.find_by(secrets.get, lambda: False)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(worker.ask, WAIT, [[]])
+        time.sleep(1.2)
+        assert not waiting.done()
+        secrets["ps-0"] = "secret of its successor"
+        with pytest.raises(ConnectionError, match="ps-0: it has been started again"):
+            waiting.result(10)
+    assert chief.ask(SUM, [[]])
+
+
 def test_strangers_and_late_processes_are_not_served(run):
     running = run(1)
     host, port = running.spec["ps"][0].split(":")

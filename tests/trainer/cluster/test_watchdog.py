@@ -481,3 +481,19 @@ def test_a_scan_that_hangs_ends_the_process(tmp_path, now):
         _let_pass(now, BEAT, [worker, *others])
     assert worker.left == [1]
     assert worker.said[0].startswith("error: worker-0: the scan of the data, ")
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+def test_a_process_ends_after_its_successor_has_started(tmp_path, now, role):
+    first = Process(tmp_path, role, now, run_id="a")
+    first.heartbeat.publish(RUNNING)
+    other = Process(tmp_path, role, now, run_id="b")
+    other.heartbeat.publish(RUNNING)
+    assert first.check() == []
+    second = Process(tmp_path, role, now, run_id="a")
+    assert first.check() == []
+    second.heartbeat.publish(RUNNING)
+    assert second.check() == [] and first.check() == [FOLLOWED_STATUS]
+    assert "has been started again" in first.said[0]
+    # What it has said at its end counts for nobody.
+    assert second.check() == [] and second.heartbeat.read(second.cluster.name)["state"] == RUNNING

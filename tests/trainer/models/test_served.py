@@ -12,6 +12,7 @@ from trainer.cluster.clients import Clients
 from trainer.cluster.processes import SHARING, find_addresses
 from trainer.cluster.run_config import build_run_config
 from trainer.cluster.servers import Servers
+from trainer.config import TrainConfig
 from trainer.environment.cluster_spec import Cluster
 from trainer.inputs.dataset import make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
@@ -20,6 +21,8 @@ from trainer.models.build import build_estimator, build_preparation
 from trainer.models.fused import layout
 from trainer.models.fused.engine import Engine
 from trainer.models.fused.service import ParameterService
+from trainer.models.fused.sharing import WHOLE, Shared, SharedVariables, Sharing
+from trainer.models.fused.updates import DEEP_PART
 from trainer.training.job import build_source
 
 STEPS, TOGETHER = 12, 4
@@ -158,6 +161,37 @@ def test_workers_share_the_steps_and_a_chief_starts_again(make, tmp_path):
         last = train(chief, "chief", STEPS)
     assert last["global_step"] == STEPS and chief.num_steps - done == STEPS - first["global_step"]
     assert not np.array_equal(last["dnn/logits/kernel"], first["dnn/logits/kernel"])
+
+
+def test_an_update_from_before_the_variables_are_set_again_is_refused():
+    variables = [Shared(name, (3,), DEEP_PART, WHOLE) for name in ("one", "two")]
+    train = TrainConfig(optimizer="sgd", learning_rate=1.0)
+    sharing = Sharing(tuple(variables), {DEEP_PART: "sgd"}, train, STEPS)
+    with _serve(2, num_workers=1) as clients:
+        chief, worker = (SharedVariables(one, sharing) for one in clients)
+
+        def load(value, step):
+            for name in ("one", "two"):
+                chief.set(name, np.full(3, value, np.float32))
+            chief.start(step)
+
+        def push():
+            return worker.push(np.ones(6, np.float32), [], [], [])
+
+        load(0, 0)
+        worker.pull([])
+        assert push().step == 1
+        # A chief that is started again.
+        clients[0].close()
+        clients[0].connect()
+        load(7, 5)
+        pulled = push()
+        assert pulled.step == 5 and clients[1].num_steps == 1
+        np.testing.assert_array_equal(pulled.whole, np.full(6, 7, np.float32))
+        # The next one is computed from these values.
+        pulled = push()
+        assert pulled.step == 6 and clients[1].num_steps == 2
+        np.testing.assert_array_equal(pulled.whole, np.full(6, 6, np.float32))
 
 
 def test_a_process_with_another_model_is_refused(make, tmp_path):

@@ -209,7 +209,8 @@ class ParameterService:
 
     The chief greets first, sets all variables, and says that they are ready. Until then, the
     others wait. A chief that is started again does the same. At the last step, an update is
-    refused, and the answer contains the step.
+    refused, and the answer contains the step. So is an update that was computed from what was read
+    before the chief set the variables.
 
     Args:
         number: of this server.
@@ -223,6 +224,8 @@ class ParameterService:
         self._last = math.inf
         self._model: Optional[_Model] = None
         self._is_ready = False
+        # Which setting of the variables this is.
+        self._load = 0
         # Numbers of the processes that train the chief's model.
         self._greeted: set[int] = set()
 
@@ -240,9 +243,8 @@ class ParameterService:
             UserError: the process trains another model than the chief.
         """
         if kind == GREET:
-            return self._greet(
-                trainer, arrays[0].tobytes().decode(), bool(arrays[1].view(np.int64)[0])
-            )
+            text, load = arrays[0].tobytes().decode(), int(arrays[1].view(np.int64)[0])
+            return self._greet(trainer, text, load)
         model = self._model
         assert model is not None
         if kind == SET:
@@ -266,15 +268,15 @@ class ParameterService:
             raise _refuse(trainer)
         return self._step(model, kind, arrays)
 
-    def _greet(self, trainer: int, text: str, loads: bool) -> Optional[list[np.ndarray]]:
-        if not loads:
+    def _greet(self, trainer: int, text: str, load: int) -> Optional[list[np.ndarray]]:
+        if not load:
             if self._text is None:
                 return None
             if text != self._text:
                 raise _refuse(trainer)
             self._greeted.add(trainer)
             return []
-        self._is_ready = False
+        self._is_ready, self._load = False, load
         if text != self._text:
             self._greeted = {trainer}
             if self._model is not None:
@@ -286,17 +288,18 @@ class ParameterService:
 
     def _step(self, model: _Model, kind: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         values: list[np.ndarray] = []
-        is_accepted = kind == PUSH and model.step < self._last
+        is_accepted = False
         if kind != STEP:
             start = len(arrays) - len(model.tables)
-            reads_whole = bool(arrays[start - 1].view(np.int64)[0])
+            reads_whole, load = map(int, arrays[start - 1].view(np.int64))
+            is_accepted = kind == PUSH and load == self._load and model.step < self._last
             ids = [each.view(np.int32) for each in arrays[start:]]
             if is_accepted:
-                values = model.push(_list_gradients(model, arrays), reads_whole, ids)
+                values = model.push(_list_gradients(model, arrays), bool(reads_whole), ids)
             else:
                 assert kind in (PULL, PUSH)
-                values = model.pull(reads_whole, ids)
-        return [np.array([model.step, is_accepted], np.int64), *values]
+                values = model.pull(bool(reads_whole), ids)
+        return [np.array([model.step, is_accepted, self._load], np.int64), *values]
 
 
 def _refuse(trainer: int) -> UserError:

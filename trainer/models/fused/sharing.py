@@ -5,6 +5,7 @@ servers. Every other variable is on one server, the one that has the least befor
 """
 
 import json
+import secrets
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, Protocol
@@ -238,13 +239,14 @@ class SharedVariables:
         self._places = [np.concatenate(none + each) for each in values]
         self._sent = [np.concatenate(none + a + b) for a, b in zip(values, counts)]
         self._homes = homes
+        # Which setting of the variables has been read last.
+        self._load = 0
         # The operations of a session run in several threads.
         self._lock = threading.Lock()
 
     def read_step(self) -> int:
         """Returns the global step."""
-        self._greet()
-        return int(self._servers.ask(STEP, [[]] * self._count)[0][0].view(np.int64)[0])
+        return int(self._send(STEP, [[]] * self._count)[0][0].view(np.int64)[0])
 
     def start(self, step: int) -> None:
         """Lets all processes train, after all variables have been set.
@@ -252,8 +254,7 @@ class SharedVariables:
         Args:
             step: the global step.
         """
-        self._greet()
-        self._servers.ask(READY, [[np.array([step], np.int64)]] * self._count)
+        self._send(READY, [[np.array([step], np.int64)]] * self._count)
 
     def pull(self, ids: Sequence[np.ndarray]) -> Pulled:
         """Reads the variables that are sent as a whole, and rows of the tables.
@@ -261,7 +262,6 @@ class SharedVariables:
         Args:
             ids: of the rows of each table, int32.
         """
-        self._greet()
         return self._ask(PULL, [[] for _ in range(self._count)], ids, True)
 
     def push(
@@ -280,7 +280,8 @@ class SharedVariables:
             rows: their gradients, float32 [rows, dimension].
             following: the rows of each table that the next step needs; None: nothing is read.
         """
-        sent = [[each] for each in self._divide(grads)]
+        parts = [grads] if self._count == 1 else [grads[each] for each in self._sent]
+        sent = [[each] for each in parts]
         for some, values in zip(ids, rows):
             for server, places in enumerate(self._find_places(some)):
                 sent[server] += [some[places] // self._count, values[places]]
@@ -295,7 +296,6 @@ class SharedVariables:
             name: of the variable.
             value: float32 or int64.
         """
-        self._greet()
         owner, key = self._sharing.find_owner(name), np.frombuffer(name.encode(), np.uint8)
         nothing: list[np.ndarray] = []
         if owner is None:
@@ -306,7 +306,7 @@ class SharedVariables:
         else:
             sent = [nothing] * self._count
             sent[self._homes[owner.name]] = [key, np.ascontiguousarray(value)]
-        self._servers.ask(SET, sent)
+        self._send(SET, sent)
 
     def get(self, name: str, dtype: Any) -> np.ndarray:
         """Returns the values of a variable, flat.
@@ -315,15 +315,14 @@ class SharedVariables:
             name: of the variable.
             dtype: of its values.
         """
-        self._greet()
         owner, key = self._sharing.find_owner(name), np.frombuffer(name.encode(), np.uint8)
         asked: list[list[np.ndarray]] = [[] for _ in range(self._count)]
         if owner is None or owner.form != ROWS:
             home = 0 if owner is None else self._homes[owner.name]
             asked[home] = [key]
-            whole: np.ndarray = self._servers.ask(GET, asked)[home][0].view(dtype)
+            whole: np.ndarray = self._send(GET, asked)[home][0].view(dtype)
             return whole
-        answers = self._servers.ask(GET, [[key]] * self._count)
+        answers = self._send(GET, [[key]] * self._count)
         value = np.empty(owner.shape, dtype)
         for server, (part,) in enumerate(answers):
             value[server :: self._count] = part.view(dtype).reshape(-1, *owner.shape[1:])
@@ -331,20 +330,20 @@ class SharedVariables:
 
     def list_wrong(self) -> list[str]:
         """Returns the names of variables with NaN, and of trained ones that are not finite."""
-        self._greet()
-        answers = self._servers.ask(CHECK, [[]] * self._count)
+        answers = self._send(CHECK, [[]] * self._count)
         return sorted({name for each in answers for name in each[0].tobytes().decode().split()})
 
-    def _greet(self) -> None:
-        """Tells servers that have just been connected what they serve."""
+    def _send(
+        self, kind: int, arrays: Sequence[Sequence[np.ndarray]], copies: bool = True
+    ) -> list[list[np.ndarray]]:
+        """Like `Servers.ask`; tells servers that have just been connected what they serve."""
         with self._lock:
             if self._servers.is_new:
                 text = np.frombuffer(self._sharing.to_json().encode(), np.uint8)
-                loads = np.array([self._servers.loads], np.int64)
-                self._servers.ask(GREET, [[text, loads]] * self._count)
-
-    def _divide(self, grads: np.ndarray) -> list[np.ndarray]:
-        return [grads] if self._count == 1 else [grads[each] for each in self._sent]
+                # A number that no earlier setting of the variables has; 0: it sets none.
+                load = 1 + secrets.randbits(62) if self._servers.loads else 0
+                self._servers.ask(GREET, [[text, np.array([load], np.int64)]] * self._count)
+        return self._servers.ask(kind, arrays, copies)
 
     def _find_places(self, ids: np.ndarray) -> list[Any]:
         """Returns where the ids of the rows of each server are."""
@@ -361,12 +360,21 @@ class SharedVariables:
         reads_whole: bool,
     ) -> Pulled:
         places = [self._find_places(each) for each in ids]
-        for server, message in enumerate(sent):
-            message.append(np.array([reads_whole], np.int64))
-            message += [each[found[server]] // self._count for each, found in zip(ids, places)]
+        asked = [
+            [
+                np.array([reads_whole, self._load], np.int64),
+                *(each[found[server]] // self._count for each, found in zip(ids, places)),
+            ]
+            for server in range(self._count)
+        ]
         # Nothing else is sent before the next step has read what an update returns.
-        answers = self._servers.ask(kind, sent, copies=kind != PUSH)
-        step, is_accepted = map(int, answers[0][0].view(np.int64))
+        messages = [[*first, *rest] for first, rest in zip(sent, asked)]
+        answers = self._send(kind, messages, copies=kind != PUSH)
+        while len({int(each[0].view(np.int64)[2]) for each in answers}) > 1:
+            # The chief sets the variables again, and has not reached all servers. Those that it has
+            # reached have refused an update, and the others are about to lose it.
+            answers = self._send(PULL, asked)
+        step, is_accepted, self._load = map(int, answers[0][0].view(np.int64))
         self._servers.num_steps += is_accepted
         tables = self._sharing.tables
         if self._count == 1:
