@@ -4,6 +4,7 @@ import functools
 
 import tensorflow as tf
 import values
+from tensorflow.contrib.timeseries.python.timeseries import ar_model
 from tensorflow.contrib.timeseries.python.timeseries import math_utils as maths
 from tensorflow.contrib.timeseries.python.timeseries import model as sequential
 from tensorflow.contrib.timeseries.python.timeseries import state_management
@@ -237,6 +238,68 @@ for _name, (_make, _features) in MODELS.items():
 CASES["model, no statistics"] = functools.partial(
     model_parts, MODELS["structural"][0], 2, known=False
 )
+
+
+def generated(make, features=1, known=True, given=True, seed=3, noise=None, length=5):
+    """Returns made-up parameters of a model, and series with them and with a seed of their own."""
+    model = make()
+    model.initialize_graph(statistics(features) if known else None)
+    drawn = model.random_model_parameters(seed=seed)
+    found = {"drawn": [np.asarray(one) for one in drawn.values()]}
+    if given is None:
+        return found
+    with tf.Session(config=values.one_thread()) as session:
+        session.run(tf.global_variables_initializer())
+        found["series"] = model.generate(
+            2, length, drawn if given else None, seed=5, add_observation_noise=noise
+        )
+    return found
+
+
+inner = Configuration(use_observation_noise=False)
+for _name, _make in {
+    "adder": adder,
+    "adder, slope only": lambda: adder(use_level_noise=False),
+    "double": lambda: adder(configuration=Configuration(dtype=tf.float64)),
+    "varma": lambda: varma.VARMA(2, 1),
+    "cycle": lambda: cycle(4),
+    "resolution": lambda: periodic.ResolutionCycleModel(5, 7.5),
+    "sum": lambda: state_space_model.StateSpaceIndependentEnsemble(
+        [
+            scoped("one", lambda: adder(configuration=inner)),
+            scoped("two", lambda: varma.VARMA(2, 1, configuration=inner)),
+        ],
+        Configuration(),
+    ),
+    "structural": lambda: structural_ensemble.StructuralEnsemble([3, 4], 1, 1),
+}.items():
+    CASES[f"generate, {_name}"] = functools.partial(generated, _make)
+for _name, _options in {
+    "no parameters": {"given": False},
+    "no statistics": {"known": False, "given": False},
+    "seed 0": {"seed": 0, "given": None},
+    "without noise": {"noise": False},
+    "noise asked for": {"make": lambda: adder(configuration=inner), "noise": True},
+    "several features": {
+        "make": lambda: adder(configuration=Configuration(num_features=2)),
+        "features": 2,
+    },
+    "no steps": {"length": 0},
+    "member with noise": {
+        "make": lambda: state_space_model.StateSpaceIndependentEnsemble([adder()], Configuration())
+    },
+}.items():
+    CASES[f"generate, {_name}"] = functools.partial(generated, **dict({"make": adder}, **_options))
+
+
+def not_generated():
+    """Returns what an autoregressive model generates: nothing."""
+    model = ar_model.ARModel(2, 2, 2, 1)
+    return {"found": [repr(model.random_model_parameters(seed=1)), repr(model.generate(2, 3))]}
+
+
+CASES["generate, autoregressive"] = not_generated
+CASES["generate, any model"] = lambda: Running().generate(2, 3)
 
 
 def chunk(features, length=4, seed=11):

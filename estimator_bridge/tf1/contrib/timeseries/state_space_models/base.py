@@ -5,6 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib.timeseries import math_utils as _math
 from estimator_bridge.tf1.contrib.timeseries import model as _model
+from estimator_bridge.tf1.contrib.timeseries.state_space_models import generating as _generating
 from estimator_bridge.tf1.contrib.timeseries.state_space_models import kalman_filter as _kalman
 from estimator_bridge.tf1.contrib.timeseries.state_space_models.configuration import (
     DEFAULT,
@@ -234,6 +235,44 @@ class StateSpaceModel(_model.SequentialTimeSeriesModel):
         if self._input_statistics is not None:
             start = self._input_statistics.start_time
         return self.prior_state_mean, self.prior_state_var, tf.cast(start, tf.int64) - 1
+
+    # Made-up series.
+
+    def random_model_parameters(self, seed=None):
+        """Returns a random value for each parameter, by its tensor: a feed_dict for `generate`.
+
+        Args:
+          seed: int, of NumPy's global random numbers; they go on where they are with None or 0.
+
+        Raises:
+          NotImplementedError: there are several features.
+        """
+        return _generating.draw_parameters(self, seed)
+
+    def generate(
+        self,
+        number_of_series,
+        series_length,
+        model_parameters=None,
+        seed=None,
+        add_observation_noise=None,
+    ):
+        """Returns made-up series: `times` [series, length] and `values` [series, length, 1].
+
+        Args:
+          number_of_series: int.
+          series_length: int.
+          model_parameters: tensor -> its value; others have their values in the default session.
+          seed: int, of NumPy's global random numbers; they go on where they are with None.
+          add_observation_noise: bool; None: whether the model has noise of observations.
+
+        Raises:
+          NotImplementedError: there are several features.
+          ValueError: there is no default session.
+        """
+        return _generating.generate(
+            self, number_of_series, series_length, model_parameters, seed, add_observation_noise
+        )
 
     # Steps.
 

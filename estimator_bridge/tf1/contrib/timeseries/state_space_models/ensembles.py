@@ -39,6 +39,21 @@ class StateSpaceEnsemble(_model.StateSpaceModel):
             member._define_parameters(observation_transition_tradeoff_log)
         super()._define_parameters(observation_transition_tradeoff_log)
 
+    def random_model_parameters(self, seed=None):
+        """Returns a random value for each parameter of the members and of the ensemble.
+
+        Args:
+          seed: int, of NumPy's global random numbers, from which each member has the next one; they
+            go on where they are with None or 0.
+
+        Raises:
+          NotImplementedError: there are several features.
+        """
+        found = {}
+        for number, member in enumerate(self._ensemble_members):
+            found.update(member.random_model_parameters(seed + number if seed else None))
+        return {**found, **super().random_model_parameters(seed)}
+
     def _loss_additions(self, times, values, mode):
         found = super()._loss_additions(times, values, mode)
         members = [one._loss_additions(times, values, mode) for one in self._ensemble_members]
