@@ -165,3 +165,83 @@ def test_segments_that_have_ended_can_be_given_up():
 def run_if_open(session, operation):
     with contextlib.suppress(tf.errors.CancelledError):
         session.run(operation)
+
+
+def sampled(wanted, **options):
+    """Returns the shares of three classes in 200 batches of 16, and the mean of their values."""
+    label = tf.cast(tf.multinomial(tf.log([[0.7, 0.2, 0.1]]), 1)[0, 0], tf.int32)
+    (value,), labels = tf.contrib.training.stratified_sample(
+        [tf.cast(label, tf.float32) * 10.0], label, wanted, 16, **options
+    )
+    assert value.shape == labels.shape == (16,) and labels.dtype == tf.int32
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        found = [session.run([value, labels]) for _ in range(200)]
+        counts = session.run(tf.global_variables())
+        coordinator.request_stop()
+        coordinator.join(threads, stop_grace_period_secs=10, ignore_live_threads=True)
+    for values, classes in found:
+        np.testing.assert_array_equal(values, classes * 10.0)
+    classes = np.concatenate([classes for _, classes in found])
+    return np.bincount(classes, minlength=3) / len(classes), counts
+
+
+@pytest.mark.parametrize("init", [[0.7, 0.2, 0.1], None])
+def test_batches_have_the_wanted_share_of_each_class(init):
+    wanted = [0.2, 0.3, 0.5]
+    shares, counts = sampled(wanted, init_probs=init)
+    # Of 3,200 rows; without known shares, the first ones are those of three equal classes.
+    np.testing.assert_allclose(shares, wanted, atol=0.04)
+    names = [one.name for one in tf.global_variables()]
+    if init is None:
+        assert names == ["stratified_sample/class_count:0"]
+        np.testing.assert_allclose(counts[0] / counts[0].sum(), [0.7, 0.2, 0.1], atol=0.03)
+    else:
+        assert names == []
+    queues = [
+        (one.name, one.get_attr("capacity"))
+        for one in tf.get_default_graph().get_operations()
+        if one.type == "FIFOQueueV2"
+    ]
+    assert queues == [
+        ("stratified_sample/batch/fifo_queue", 16),
+        ("stratified_sample/batch_1/fifo_queue", 32),
+    ]
+
+
+def test_several_examples_are_sampled():
+    rows = [tf.ones([7, 2]), tf.fill([7], "a")]
+    labels = tf.constant([0, 1, 2, 0, 1, 2, 1], tf.int64)
+    batches, classes = tf.contrib.training.stratified_sample(
+        rows, labels, [0.25, 0.25, 0.5], 4, [0.3, 0.3, 0.4], enqueue_many=True, name="sample"
+    )
+    assert [one.shape.as_list() for one in batches] == [[4, 2], [4]]
+    assert (classes.dtype, classes.shape, classes.op.name) == (tf.int64, (4,), "sample/batch_1")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"init_probs": [0.5, 0.5]}, ValueError),
+        ({"labels": np.zeros([6], np.int32), "enqueue_many": True}, ValueError),
+        ({"target_probs": [-0.5, 0.5, 1.0]}, (ValueError, tf.errors.InvalidArgumentError)),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(options, error):
+    given = {"labels": np.int32(1), "target_probs": [0.25, 0.25, 0.5], "batch_size": 4}
+    with pytest.raises(error):
+        tf.contrib.training.stratified_sample([tf.ones([7, 2])], **{**given, **options})
+
+
+@pytest.mark.parametrize("shares", [[0.2, 0.2, 0.2], [0.0, 0.5, 0.5]])
+def test_wrong_shares_are_an_error_of_the_queue(shares):
+    _, labels = tf.contrib.training.stratified_sample(
+        [tf.ones([2])], tf.constant(1), [0.25, 0.25, 0.5], 4, shares
+    )
+    (runner, _) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+    accepted = tf.get_default_graph().get_tensor_by_name("stratified_sample/cond/Merge:0")
+    assert labels.shape == (4,) and runner is not None
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(accepted)

@@ -6,7 +6,13 @@ import re
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-__all__ = ["CategoricalProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
+__all__ = [
+    "ByteProcessor",
+    "CategoricalProcessor",
+    "CategoricalVocabulary",
+    "VocabularyProcessor",
+    "tokenizer",
+]
 
 _TOKEN = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
 
@@ -22,6 +28,67 @@ def tokenizer(iterator):
     """
     for value in iterator:
         yield _TOKEN.findall(value)
+
+
+class ByteProcessor:
+    """Converts texts to arrays of their bytes in UTF-8, padded with 0.
+
+    Args:
+      max_document_length: int, number of bytes per text.
+    """
+
+    def __init__(self, max_document_length):
+        self.max_document_length = max_document_length
+
+    def fit(self, x):
+        """Does nothing: there is nothing to learn.
+
+        Args:
+          x: not used.
+        """
+
+    def fit_transform(self, x):
+        """Converts texts, as `transform` does.
+
+        Args:
+          x: iterable of str or bytes.
+
+        Returns:
+          Iterator of uint8 arrays [max_document_length].
+        """
+        return self.transform(x)
+
+    def reverse(self, x):
+        """Converts bytes to texts; what is not UTF-8, as a letter that was cut off, to "".
+
+        Args:
+          x: iterable of integer arrays.
+
+        Yields:
+          str.
+        """
+        for data in x:
+            content = np.trim_zeros(data.astype(np.uint8), "b").tobytes()
+            try:
+                yield content.decode("utf-8")
+            except UnicodeDecodeError:
+                yield ""
+
+    def transform(self, x):
+        """Converts texts.
+
+        Args:
+          x: iterable of str or bytes.
+
+        Yields:
+          uint8 arrays [max_document_length].
+        """
+        for text in x:
+            content = text.encode("utf-8") if isinstance(text, str) else text
+            data = np.zeros(self.max_document_length, np.uint8)
+            kept = np.frombuffer(content, np.uint8)[: self.max_document_length]
+            data[: len(kept)] = kept
+            yield data
 
 
 class CategoricalVocabulary:

@@ -24,7 +24,6 @@ _WITHOUT_SUCCESSOR = (
     "IndRNNCell",
     "IndyGRUCell",
     "IndyLSTMCell",
-    "IntersectionRNNCell",
     "MinimalRNNCell",
     "NTMCell",
     "PhasedLSTMCell",
@@ -77,6 +76,7 @@ Conv2DLSTMCell = _conv_cells.Conv2DLSTMCell
 Conv3DLSTMCell = _conv_cells.Conv3DLSTMCell
 ConvLSTMCell = _conv_cells.ConvLSTMCell
 
+IntersectionRNNCell = _searched_cells.IntersectionRNNCell
 NASCell = _searched_cells.NASCell
 UGRNNCell = _searched_cells.UGRNNCell
 

@@ -4,7 +4,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.rnn.linear import linear
 
-__all__ = ["NASCell", "UGRNNCell"]
+__all__ = ["IntersectionRNNCell", "NASCell", "UGRNNCell"]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
@@ -115,3 +115,74 @@ class UGRNNCell(tf.nn.rnn_cell.RNNCell):
         gate = tf.sigmoid(gate + self._forget_bias)
         new = gate * state + (1.0 - gate) * self._activation(new)
         return new, new
+
+
+class IntersectionRNNCell(tf.nn.rnn_cell.RNNCell):
+    """The intersection RNN (Collins et al., 2017): gates through time and through depth.
+
+    The state and the output are both [batch, num_units]. Variables: `kernel` [2 num_units, 4
+    num_units] and `bias` [4 num_units]; with a projection also `in_projection/kernel` [inputs,
+    num_units] and `in_projection/bias` [num_units].
+
+    Args:
+      num_units: int, number of units.
+      num_in_proj: int; if it is given, inputs of another size are projected to num_units.
+      initializer: initializer of the variables.
+      forget_bias: number added to the biases of both gates.
+      y_activation: activation function of the output.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        num_in_proj=None,
+        initializer=None,
+        forget_bias=1.0,
+        y_activation=tf.nn.relu,
+        reuse=None,
+    ):
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._num_in_proj = num_in_proj
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._y_activation = y_activation
+
+    @property
+    def state_size(self):
+        return self._num_units
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def call(self, inputs, state):
+        """Computes one step; returns (output, new state).
+
+        Args:
+          inputs: floating tensor [batch, size]; the size must be known.
+          state: floating tensor [batch, num_units].
+
+        Raises:
+          ValueError: the inputs do not have num_units columns, and are not projected.
+        """
+        size = tf.compat.dimension_value(inputs.shape[-1])
+        if size is None:
+            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+        with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
+            if size != self._num_units:
+                if not self._num_in_proj:
+                    raise ValueError(
+                        f"inputs: have {size} columns; give {self._num_units}, or num_in_proj="
+                        f"{self._num_units}"
+                    )
+                with tf.variable_scope("in_projection"):
+                    inputs = linear(inputs, self._num_units, True)
+            both = linear([inputs, state], 4 * self._num_units, True)
+        gates = tf.split(both, 4, axis=1)
+        through_time = tf.sigmoid(gates[0] + self._forget_bias)
+        through_depth = tf.sigmoid(gates[2] + self._forget_bias)
+        new = through_time * state + (1.0 - through_time) * tf.tanh(gates[1])
+        output = through_depth * inputs + (1.0 - through_depth) * self._y_activation(gates[3])
+        return output, new

@@ -8,6 +8,7 @@ from estimator_bridge.tf1.contrib.training import evaluation as _evaluation
 from estimator_bridge.tf1.contrib.training import hparam as _hparam
 from estimator_bridge.tf1.contrib.training import loop as _loop
 from estimator_bridge.tf1.contrib.training import placement as _placement
+from estimator_bridge.tf1.contrib.training import sampling as _sampling
 from estimator_bridge.tf1.contrib.training import state_saver as _state_saver
 
 _DATASETS = "use tf.data (rejection_resample, sample_from_datasets)"
@@ -18,7 +19,6 @@ __getattr__, _advice_for = _unsupported_names(
         "python_input": "use tf.data.Dataset.from_generator",
         "rejection_sample": _DATASETS,
         "resample_at_rate": _DATASETS,
-        "stratified_sample": _DATASETS,
         "weighted_resample": _DATASETS,
     },
 )
@@ -44,6 +44,8 @@ evaluate_once = _evaluation.evaluate_once
 evaluate_repeatedly = _evaluation.evaluate_repeatedly
 get_or_create_eval_step = _evaluation.get_or_create_eval_step
 wait_for_new_checkpoint = _evaluation.wait_for_new_checkpoint
+
+stratified_sample = _sampling.stratified_sample
 
 add_gradients_summaries = _loop.add_gradients_summaries
 clip_gradient_norms = _loop.clip_gradient_norms

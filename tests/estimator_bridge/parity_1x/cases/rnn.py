@@ -30,6 +30,11 @@ CELLS = {
     "IndyGRUCell": lambda: rnn.IndyGRUCell(4),
     "IndyLSTMCell": lambda: rnn.IndyLSTMCell(4),
     "IntersectionRNNCell": lambda: rnn.IntersectionRNNCell(4),
+    "IntersectionRNNCell, num_in_proj": lambda: rnn.IntersectionRNNCell(4, num_in_proj=4),
+    "IntersectionRNNCell, other num_in_proj": lambda: rnn.IntersectionRNNCell(4, num_in_proj=5),
+    "IntersectionRNNCell, options": lambda: rnn.IntersectionRNNCell(
+        3, forget_bias=0.5, y_activation=tf.tanh, initializer=tf.ones_initializer()
+    ),
     "LSTMBlockCell": lambda: rnn.LSTMBlockCell(4),
     "LSTMBlockCell, cell_clip": lambda: rnn.LSTMBlockCell(4, cell_clip=0.1),
     "LSTMBlockCell, peephole": lambda: rnn.LSTMBlockCell(4, use_peephole=True),

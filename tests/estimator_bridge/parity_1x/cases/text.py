@@ -97,3 +97,21 @@ CASES["CategoricalVocabulary"] = words
 CASES["CategoricalVocabulary, unknown_token"] = lambda: words(unknown_token="?")
 CASES["CategoricalVocabulary, trimmed to nothing"] = trimmed_to_nothing
 CASES["CategoricalVocabulary, reversed without support"] = reversed_without_support
+
+
+def as_bytes(length):
+    """Returns what a ByteProcessor makes of texts, and the texts that it makes of that."""
+    processor = preprocessing.ByteProcessor(length)
+    rows = list(processor.fit_transform([*TEXTS, b"bytes", b"\xff\x00z"]))
+    return {
+        "rows": rows,
+        "again": list(processor.transform(iter(["fox"]))),
+        "fitted": repr(processor.fit(TEXTS)),
+        "reversed": list(processor.reverse(rows)),
+        "length": processor.max_document_length,
+    }
+
+
+CASES["ByteProcessor"] = functools.partial(as_bytes, 12)
+CASES["ByteProcessor, long"] = functools.partial(as_bytes, 60)
+CASES["ByteProcessor, wrong"] = lambda: list(preprocessing.ByteProcessor(4).transform([1]))
