@@ -9,6 +9,8 @@ __all__ = ["PrivateModules", "Status"]
 
 _ESTIMATOR = ["tensorflow_estimator", "python", "estimator"]
 _BEFORE_LISTED_VERSIONS = "1.15 or before"
+# `--tf1` supplies only the name of its function, which says what to use instead.
+_REMOVED_TOOLS = ["tools", "graph_transforms"]
 # The packages of `tensorflow` whose modules are listed.
 _LISTED = ("python", "core")
 
@@ -61,6 +63,8 @@ class PrivateModules:
             # Where Keras was until 1.12. `--tf1` supplies its modules by these names too.
             later = self.status([*parts[:3], *parts[5:]])
             return Status(False, later.tf1, _BEFORE_LISTED_VERSIONS, later.tf1)
+        if parts[1:3] == _REMOVED_TOOLS:
+            return Status(False, False, "2.0", False)
         if parts[1] not in _LISTED:
             return Status(True, True, "", False)
         for count in range(len(parts), 1, -1):

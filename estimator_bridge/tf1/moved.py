@@ -32,6 +32,7 @@ MODULES = {
     ),
     "tensorflow.python.training.gen_training_ops": "tensorflow.python.ops.gen_training_ops",
     "tensorflow.python.training.training_ops": "tensorflow.python.ops.gen_training_ops",
+    "tensorflow.tools.graph_transforms": "estimator_bridge.tf1.graph_transforms",
 }
 
 TREES = {
@@ -52,6 +53,8 @@ _FEATURE_LAYERS = {
     "DenseFeatures": "v1.keras.layers.DenseFeatures",
     "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
 }
+
+_SHAPES = "estimator_bridge.tf1.common_shapes"
 
 # Module -> names that 1.x had in it -> their present place: a module, or a path below tf.compat.v1
 # ("v1."). Only missing names are set.
@@ -80,6 +83,38 @@ NAMES = {
         "get_distribution_strategy": "v1.distribute.get_strategy",
         "get_tower_context": "v1.distribute.get_replica_context",
         "has_distribution_strategy": "v1.distribute.has_strategy",
+    },
+    "tensorflow.python.eager.function": {
+        "defun": "estimator_bridge.tf1.contrib.eager.defun",
+    },
+    "tensorflow.python.framework.common_shapes": {
+        **{
+            name: f"{_SHAPES}.{name}"
+            for name in (
+                "get2d_conv_output_size",
+                "get_conv_output_size",
+                "has_fully_defined_shape",
+                "no_outputs",
+                "rank",
+                "scalar_shape",
+                "unchanged_shape",
+                "unchanged_shape_with_rank",
+                "unchanged_shape_with_rank_at_least",
+                "unchanged_shape_with_rank_at_most",
+                "unknown_shape",
+            )
+        },
+        **dict.fromkeys(
+            (
+                "avg_pool_shape",
+                "conv2d_shape",
+                "depthwise_conv2d_native_shape",
+                "matmul_shape",
+                "max_pool_shape",
+                "separable_conv2d_shape",
+            ),
+            f"{_SHAPES}.output_shapes",
+        ),
     },
     "tensorflow.python.framework.graph_util": {
         "convert_variables_to_constants": "v1.graph_util.convert_variables_to_constants",

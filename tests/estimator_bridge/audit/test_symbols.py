@@ -218,6 +218,14 @@ def test_private_modules_match_the_table(table, monkeypatch):
         "data.Dataset.from_tensors",
     ):
         assert table.look_up(f"tensorflow.python.{module}").plain, module
+    for name, is_supplied in (
+        ("python.framework.common_shapes.rank", True),
+        ("python.framework.common_shapes.call_cpp_shape_fn", False),
+        ("python.eager.function.defun", True),
+        ("tools.graph_transforms.TransformGraph", False),
+    ):
+        found = table.look_up(f"tensorflow.{name}")
+        assert (found.plain, found.tf1) == (False, is_supplied), name
     for module, since in known["gone"].items():
         assert parse(since) > TODAY or module not in there, module
     estimator = folder("tensorflow_estimator").parent

@@ -492,3 +492,67 @@ def test_a_py_func_does_not_parse_numpys_version_for_each_value(run, monkeypatch
     again = run(element)
     assert [np.asarray(one).tolist() for one in again] == [3.0, [1, 2], b"text"]
     assert str(again) == str(first) and not parsed
+
+
+def test_functions_of_shapes_are_those_of_1x():
+    from tensorflow.python.framework import common_shapes
+
+    known, partly, unknown = (
+        tf.ones([2, 3]),
+        tf.placeholder(tf.float32, [None, 3]),
+        tf.sparse_placeholder(tf.float32).values,
+    )
+    assert [common_shapes.rank(one) for one in (known, partly)] == [2, 2]
+    assert common_shapes.rank(tf.placeholder(tf.float32)) is None
+    defined = [common_shapes.has_fully_defined_shape(one) for one in (known, partly, unknown)]
+    assert defined == [True, False, False]
+    same = tf.identity(known).op
+    assert common_shapes.scalar_shape(same)[0].as_list() == []
+    assert common_shapes.no_outputs(same) == []
+    assert common_shapes.unknown_shape(same)[0].ndims is None
+    assert common_shapes.unchanged_shape(same)[0].as_list() == [2, 3]
+    assert common_shapes.unchanged_shape_with_rank(2)(same)[0].as_list() == [2, 3]
+    anything = tf.identity(tf.placeholder(tf.float32)).op
+    assert common_shapes.unchanged_shape_with_rank(2)(anything)[0].as_list() == [None, None]
+    assert common_shapes.unchanged_shape_with_rank_at_least(2)(anything)[0].ndims is None
+    for wrong in (
+        common_shapes.unchanged_shape_with_rank(1),
+        common_shapes.unchanged_shape_with_rank_at_least(3),
+        common_shapes.unchanged_shape_with_rank_at_most(1),
+    ):
+        with pytest.raises(ValueError, match=r"must have rank"):
+            wrong(same)
+    product = tf.matmul(known, known, transpose_b=True).op
+    assert common_shapes.matmul_shape(product)[0].as_list() == [2, 2]
+    sizes, filters, strides = (7, 9), (3, 2), (2, 3)
+    assert common_shapes.get_conv_output_size(sizes, filters, strides, b"SAME") == (4, 3)
+    assert common_shapes.get_conv_output_size(sizes, filters, strides, b"VALID") == (3, 3)
+    assert common_shapes.get_conv_output_size((None, 9), filters, strides, b"SAME") == (None, 3)
+    assert common_shapes.get2d_conv_output_size(7, 9, 3, 2, 2, 3, b"SAME") == (4, 3)
+    with pytest.raises(ValueError, match="Invalid padding: 'SAME'"):
+        common_shapes.get_conv_output_size(sizes, filters, strides, "SAME")
+    with pytest.raises(ValueError, match="Filter must not be larger than the input"):
+        common_shapes.get_conv_output_size((2, 9), filters, strides, b"VALID")
+
+
+def test_defun_of_the_private_module_makes_functions():
+    from tensorflow.python.eager import function
+
+    @function.defun(autograph=False)
+    def add(x):
+        return x + 1.0
+
+    assert function.defun is tf.contrib.eager.defun
+    with tf.Session() as session:
+        assert session.run(add(tf.constant(2.0))) == 3.0
+
+
+def test_graph_transforms_name_what_to_use():
+    from tensorflow.tools.graph_transforms import TransformGraph
+
+    graph = tf.get_default_graph().as_graph_def()
+    with pytest.raises(NotSuppliedError, match="use tf.graph_util.extract_sub_graph") as caught:
+        TransformGraph(graph, ["x"], ["y"], ["strip_unused_nodes"])
+    assert "\n" not in str(caught.value)
+    for name in ("extract_sub_graph", "remove_training_nodes"):
+        assert name in str(caught.value) and callable(getattr(tf.graph_util, name))

@@ -27,7 +27,7 @@ Checkpointable = _autotrackable.AutoTrackable
 GradientTape = tf.GradientTape
 Variable = _resource.ResourceVariable
 TensorSpec = tf.TensorSpec
-defun = function = tf.function
+function = tf.function
 enable_eager_execution = tf.enable_eager_execution
 gradients_function = _backprop.gradients_function
 implicit_gradients = _backprop.implicit_grad
@@ -39,6 +39,31 @@ custom_gradient = tf.custom_gradient
 # The same numbers as in 1.15.
 DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT = 0, 1, 2
 SYNC, ASYNC = 0, 1
+
+
+def defun(
+    func=None,
+    input_signature=None,
+    autograph=True,
+    experimental_autograph_options=None,
+    experimental_relax_shapes=False,
+):
+    """Returns a function that runs as a graph, or a decorator that makes one, as tf.function.
+
+    Args:
+      func: the function, or None.
+      input_signature: nested tf.TensorSpecs of its arguments, or None.
+      autograph: whether Python's control flow becomes that of the graph.
+      experimental_autograph_options: options of that, or None.
+      experimental_relax_shapes: whether fewer graphs are made for arguments of other shapes.
+    """
+    return tf.function(
+        func,
+        input_signature,
+        autograph=autograph,
+        experimental_autograph_options=experimental_autograph_options,
+        reduce_retracing=experimental_relax_shapes,
+    )
 
 
 def in_graph_mode():
