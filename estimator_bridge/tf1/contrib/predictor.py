@@ -78,22 +78,25 @@ def from_saved_model(
       Predictor.
 
     Raises:
-      ValueError: the signature does not exist; the message lists the available ones.
+      ValueError: the signature does not exist; the message lists the available ones. Or it is
+        given in more than one way, or by half.
     """
+    if (input_names is None) != (output_names is None):
+        raise ValueError("input_names and output_names: give both, or none of them")
+    ways = [signature_def_key, signature_def, input_names]
+    if sum(one is not None for one in ways) > 1:
+        raise ValueError(
+            "signature_def_key, signature_def, input_names: give one of them, the last with "
+            "output_names"
+        )
     graph = graph or tf.Graph()
     with graph.as_default():
         session = tf.Session(config=config)
         tags = tags.split(",") if tags else [tf.saved_model.tag_constants.SERVING]
         meta = tf.saved_model.loader.load(session, tags, export_dir)
-    if input_names is None or output_names is None:
+    if input_names is None:
         if signature_def is None:
-            key = signature_def_key or _DEFAULT
-            if key not in meta.signature_def:
-                raise ValueError(
-                    f"signature_def_key: there is no {key!r}; the available signatures are "
-                    f"{sorted(meta.signature_def)}"
-                )
-            signature_def = meta.signature_def[key]
+            signature_def = _find_signature(meta, signature_def_key)
         input_names = {name: info.name for name, info in signature_def.inputs.items()}
         output_names = {name: info.name for name, info in signature_def.outputs.items()}
     tensor = graph.get_tensor_by_name
@@ -102,6 +105,17 @@ def from_saved_model(
         session,
         {name: tensor(path) for name, path in input_names.items()},
         {name: tensor(path) for name, path in output_names.items()},
+    )
+
+
+def _find_signature(meta, key):
+    name = key or _DEFAULT
+    if name in meta.signature_def:
+        return meta.signature_def[name]
+    given = "" if key else "not given, and "
+    raise ValueError(
+        f"signature_def_key: {given}there is no {name!r}; the available signatures are "
+        f"{sorted(meta.signature_def)}"
     )
 
 

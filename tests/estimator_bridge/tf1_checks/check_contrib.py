@@ -224,6 +224,19 @@ def test_forward_features_and_predictor(tmp_path):
     np.testing.assert_allclose(served["y"], direct["y"], rtol=1e-6)
     with pytest.raises(ValueError, match="available signatures"):
         contrib.predictor.from_saved_model(export.decode(), signature_def_key="none")
+    # As in 1.15.5: a signature is given once, and whole.
+    ways = {
+        "signature_def_key": "predict",
+        "signature_def": tf.saved_model.signature_def_utils.build_signature_def(),
+        "input_names": {"x": "Placeholder:0"},
+        "output_names": {"y": "add:0"},
+    }
+    for names in (["input_names"], ["output_names", "signature_def"]):
+        with pytest.raises(ValueError, match="give both, or none of them"):
+            contrib.predictor.from_saved_model("none", **{name: ways[name] for name in names})
+    for names in (["signature_def_key", "signature_def"], list(ways)):
+        with pytest.raises(ValueError, match="give one of them"):
+            contrib.predictor.from_saved_model("none", **{name: ways[name] for name in names})
     bad = contrib.estimator.forward_features(estimator, "nothing")
     with pytest.raises(ValueError, match="no feature 'nothing'"):
         next(bad.predict(linear_input_fn))
@@ -525,3 +538,22 @@ def test_support_vector_machine_of_contrib_learn(tmp_path):
     assert machine.evaluate(input_fn=input_fn, steps=1)["loss"] == pytest.approx(loss, rel=1e-4)
     with pytest.raises(ValueError, match="kernels"):
         contrib.learn.SVM("id", columns, kernels=[1])
+
+
+def test_an_export_without_a_default_signature_lists_its_signatures(tmp_path):
+    with tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], "x")
+        sign = tf.saved_model.signature_def_utils.predict_signature_def
+        signatures = {name: sign({"x": x}, {"y": x * 2.0}) for name in ("double", "again")}
+        builder = tf.saved_model.builder.SavedModelBuilder(str(tmp_path / "export"))
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures)
+        builder.save()
+    # 1.15.5 returned a function without inputs and outputs.
+    with pytest.raises(ValueError) as caught:
+        contrib.predictor.from_saved_model(str(tmp_path / "export"))
+    assert str(caught.value) == (
+        "signature_def_key: not given, and there is no 'serving_default'; the available signatures "
+        "are ['again', 'double']"
+    )
+    asked = contrib.predictor.from_saved_model(str(tmp_path / "export"), "double")
+    assert asked({"x": [3.0]})["y"].tolist() == [6.0]
