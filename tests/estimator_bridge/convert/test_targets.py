@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import numpy as np
 import pytest
@@ -126,3 +127,20 @@ def test_a_part_of_a_keras_model_is_told_before_tensorflow_is_loaded(tmp_path, c
     path.write_bytes(content)
     with pytest.raises(BridgeError, match="only a part of one; convert the checkpoint again"):
         verify_command.main([f"--job_dir={tmp_path}", f"--keras_model={path}"])
+
+
+@pytest.mark.skipif(
+    KERAS.startswith("2."), reason=f"verifies Keras 3 models; installed: Keras {KERAS}"
+)
+@pytest.mark.parametrize("option", ["--saved_model", "--export"])
+def test_a_part_of_a_saved_model_is_told_before_tensorflow_is_loaded(tmp_path, option):
+    path, folder = tmp_path / "m.keras", tmp_path / "saved"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("config.json", "{}")
+    folder.mkdir()
+    words = [f"--job_dir={tmp_path}", f"--keras_model={path}", f"{option}={folder}"]
+    with pytest.raises(BridgeError, match=r"saved_model.pb: missing; name the folder"):
+        verify_command.main(words)
+    (folder / "saved_model.pb").write_bytes(b"\x12\x80")
+    with pytest.raises(BridgeError, match=r"saved_model.pb: damaged, or cut off; copy"):
+        verify_command.main(words)
