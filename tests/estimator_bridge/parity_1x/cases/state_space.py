@@ -4,10 +4,9 @@ import functools
 
 import tensorflow as tf
 import values
-from tensorflow.contrib.timeseries.python.timeseries import ar_model
+from tensorflow.contrib.timeseries.python.timeseries import ar_model, state_management
 from tensorflow.contrib.timeseries.python.timeseries import math_utils as maths
 from tensorflow.contrib.timeseries.python.timeseries import model as sequential
-from tensorflow.contrib.timeseries.python.timeseries import state_management
 from tensorflow.contrib.timeseries.python.timeseries.state_space_models import (
     filtering_postprocessor,
     kalman_filter,
