@@ -86,7 +86,7 @@ def _downgrade(
     options: argparse.Namespace, target: operations.Operations, places: addresses.Places
 ) -> list[str]:
     """Rewrites the export and returns the lines of the report."""
-    export = files.read(str(places.fetch(options.export)))
+    export = files.read_whole(str(places.fetch(options.export)))
     version = operations.minor(target.version)
     output = _output(options, export, version, places)
     interpreter = proof.find_interpreter(options.python, version) if options.python else None

@@ -13,9 +13,10 @@ from ..versions import parse
 from .operations import Operations, minor
 from .rewrite import CannotDowngrade, rewrite_graph, rewrite_meta_graph
 
-__all__ = ["Export", "read", "rewrite", "write"]
+__all__ = ["Export", "read", "read_whole", "rewrite", "write"]
 
-_SAVED_MODELS = ("saved_model.pb", "saved_model.pbtxt")
+_GRAPH = "saved_model.pb"
+_SAVED_MODELS = (_GRAPH, "saved_model.pbtxt")
 # Describes the file that is rewritten.
 _FINGERPRINT = "fingerprint.pb"
 
@@ -68,8 +69,6 @@ def read(path: str) -> Export:
 
     if where.is_dir():
         file = _saved_model_file(where)
-        if file.suffix == ".pb":
-            require_whole(where)
         message = _parse(file, saved_model_pb2.SavedModel)
         export = Export(where, "saved_model", file, message)
         empty = not message.meta_graphs
@@ -86,6 +85,20 @@ def read(path: str) -> Export:
     if empty:
         raise BridgeError(f"{export.file}: damaged or empty: it contains no graph; copy it again")
     return export
+
+
+def read_whole(path: str) -> Export:
+    """Reads a SavedModel, a .meta file or a graph; of a SavedModel, the other files must be there.
+
+    Args:
+      path: as for `read`.
+
+    Raises:
+      BridgeError: there is no such file, or one is missing or damaged.
+    """
+    if Path(path, _GRAPH).is_file():
+        require_whole(Path(path))
+    return read(path)
 
 
 def _saved_model_file(folder: Path) -> Path:

@@ -73,7 +73,7 @@ def _plan(options: argparse.Namespace) -> _Job:
     """
     inside = Path(options.model, _TRANSFORM)
     around = inside.parent if inside.is_dir() else None
-    export = files.read(str(inside) if around else options.model)
+    export = files.read_whole(str(inside) if around else options.model)
     if export.kind == "meta":
         raise BridgeError(f"{options.model}: a .meta file has no values; repair the SavedModel")
     path = Path(options.model).resolve()
