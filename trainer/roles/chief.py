@@ -88,7 +88,7 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
     console.log(_describe_cluster(job.config.cluster.strategy, process.cluster))
     console.log(describe_plan(plan))
     if not plan.run.is_finished:
-        train(plan, heartbeat)
+        train(plan, process)
     _finish(plan, process)
     return run.collect_job_result(plan)._replace(steps_each=_count_steps(job, process))
 

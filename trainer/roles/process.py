@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer.cluster import port_guard
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
@@ -18,7 +19,7 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import JobEnded, UserError
 from trainer.evaluation.evaluator import Evaluator
-from trainer.signals import SignalWatch
+from trainer.signals import Interrupted, SignalWatch
 from trainer.training.hooks import MoveHook
 from trainer.training.job import Job
 from trainer.training.monitor import Monitor
@@ -60,8 +61,7 @@ class HeartbeatHook(estimator.SessionRunHook):
     the worker waits at the last step for the chief, and goes on if the global step decreases.
 
     Args:
-        heartbeat: heartbeat file of this process.
-        cluster: the cluster, and which process of it this is.
+        process: this process.
         early_stop: stops the training of this process; receives the evaluator's reason to stop.
         is_synchronous: whether the strategy is synchronous.
         max_steps: global step at which training ends.
@@ -70,8 +70,7 @@ class HeartbeatHook(estimator.SessionRunHook):
 
     def __init__(
         self,
-        heartbeat: HeartbeatFile,
-        cluster: Cluster,
+        process: ClusterProcess,
         early_stop: EarlyStop,
         *,
         is_synchronous: bool,
@@ -79,7 +78,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         servers: Optional[Servers] = None,
     ):
         self._servers = servers
-        self._heartbeat = heartbeat
+        self._heartbeat, self._watch, cluster = process.heartbeat, process.watch, process.cluster
         self._max_steps = max_steps
         self._waits_at_end = cluster.role == "worker" and not is_synchronous
         self._is_chief = cluster.role == "chief"
@@ -135,7 +134,12 @@ class HeartbeatHook(estimator.SessionRunHook):
                 raise
             lost = self._servers.error
             steps.start_session()
+            # The new session restores the last checkpoint, which may still be written.
+            wait_for_checkpoints()
             self._servers.connect()
+            if self._watch.pending is not None:
+                # There is nothing to save: what the servers had is lost.
+                raise Interrupted(self._watch.pending) from error
             # After this error MonitoredSession creates a new session.
             raise tf.errors.AbortedError(None, None, lost) from error
         if is_step:
@@ -226,8 +230,7 @@ def build_process_plan(
         monitor: Monitor, evaluator: Evaluator, servers: Optional[Servers]
     ) -> Sequence[Any]:
         hook = HeartbeatHook(
-            process.heartbeat,
-            process.cluster,
+            process,
             monitor.early_stop,
             is_synchronous=is_synchronous(job),
             max_steps=job.max_steps,
@@ -250,17 +253,18 @@ def build_process_plan(
     return plan._replace(run=plan.run._replace(train_spec=spec))
 
 
-def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
+def train(plan: JobPlan, process: ClusterProcess) -> None:
     """Trains in this process and times its steps.
 
     Args:
         plan: plan of this process.
-        heartbeat: heartbeat file of this process.
+        process: this process.
 
     Raises:
         UserError: the data or the model are wrong.
         JobEnded: training is synchronous, and another process has ended.
     """
+    heartbeat = process.heartbeat
     heartbeat.steps.start_session()
     try:
         if plan.exchange is not None:
@@ -269,7 +273,7 @@ def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
             return
         if plan.servers is not None:
             with translate_errors(plan), tf_config(ALONE):
-                _train_served(plan, plan.servers, heartbeat)
+                _train_served(plan, plan.servers, process)
             return
         with translate_errors(plan), tf_config(plan.cluster):
             _run_estimator(plan)
@@ -327,33 +331,34 @@ def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) 
         exchange.close()
 
 
-def _train_served(plan: JobPlan, servers: Servers, heartbeat: HeartbeatFile) -> None:
+def _train_served(plan: JobPlan, servers: Servers, process: ClusterProcess) -> None:
     """Trains with variables on parameter servers, over connections of this process.
 
     Raises:
         UserError: a server holds another model.
-        JobEnded: a server has ended while this process prepared its session.
+        JobEnded: a server has ended while this process prepared or closed its session.
     """
 
     def find(name: str) -> Optional[str]:
-        status = heartbeat.read(name)
+        status = process.heartbeat.read(name)
         return status["incarnation"] if status.get("serving") else None
 
     def is_left() -> bool:
-        return plan.cluster.role != "chief" and is_over(heartbeat)
+        return plan.cluster.role != "chief" and is_over(process.heartbeat)
 
-    servers.find_by(find, is_left)
+    servers.find_by(find, lambda: is_left() or process.watch.pending is not None)
     servers.connect()
     try:
         _train_here(plan)
     except tf.errors.OpError as error:
         if servers.refusal is not None:
             raise UserError(servers.refusal) from error
-        if servers.error is None or is_left():
+        # When the session is closed, an aborted operation is not repeated.
+        is_aborted = isinstance(error, tf.errors.AbortedError)
+        lost = servers.error or (error.message if is_aborted else None)
+        if lost is None or is_left():
             raise
-        raise JobEnded(
-            f"a parameter server has ended or does not respond: {servers.error}"
-        ) from error
+        raise JobEnded(f"a parameter server has ended or does not respond: {lost}") from error
     finally:
         servers.close()
 

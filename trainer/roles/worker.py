@@ -103,7 +103,7 @@ def _train(job: Job, process: ClusterProcess) -> None:
             time.sleep(POLL_SECS)
     try:
         if plan.run.first < job.max_steps:
-            train(plan, heartbeat)
+            train(plan, process)
     except tf.errors.OpError:
         # Errors are expected after the chief has closed its session.
         if not is_over(heartbeat):

@@ -1,0 +1,97 @@
+"""A process that trains and loses a parameter server of the fused engine."""
+
+import signal
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from estimator_bridge import saving_beside, tf
+from trainer.cluster.heartbeat import HeartbeatFile
+from trainer.environment.cluster_spec import Cluster
+from trainer.errors import JobEnded
+from trainer.roles import process
+from trainer.signals import Interrupted, SignalWatch
+
+pytestmark = pytest.mark.newest
+CLUSTER = Cluster({"chief": ("a:1",), "ps": ("b:1",)})
+LOST = "ps-0: the connection is closed"
+
+
+class Servers:
+    """Connections of which one is lost; the server comes back, unless training is over."""
+
+    def __init__(self):
+        self.error, self.refusal, self.done = None, None, []
+        self._is_over = lambda: False
+
+    def find_by(self, find, is_over):
+        self._is_over = is_over
+
+    def connect(self):
+        if self._is_over():
+            self.done.append("gave up")
+        else:
+            self.done.append("connected")
+            self.error = None
+
+    def close(self):
+        self.done.append("closed")
+
+
+@pytest.fixture
+def chief(tmp_path):
+    heartbeat = HeartbeatFile(str(tmp_path), "chief-0")
+    return process.ClusterProcess(None, SignalWatch(), CLUSTER, heartbeat, lambda: None)
+
+
+def _run_step(chief, servers):
+    """Runs a step in which the connection is lost."""
+    servers.error = LOST
+    hook = process.HeartbeatHook(chief, None, is_synchronous=False, max_steps=10, servers=servers)
+
+    def run(fetches):
+        raise tf.errors.UnknownError(None, None, "ConnectionError")
+
+    hook._run(run, {})
+
+
+def test_a_new_session_begins_after_the_checkpoint_that_is_being_written(chief):
+    servers, is_written = Servers(), threading.Event()
+
+    def write():
+        is_written.wait(10)
+        servers.done.append("written")
+
+    saving_beside._writings.append(saving_beside._Writing(write))
+    threading.Timer(0.2, is_written.set).start()
+    with pytest.raises(tf.errors.AbortedError, match=LOST):
+        _run_step(chief, servers)
+    assert servers.done == ["written", "connected"]
+
+
+def _train(chief, servers, train):
+    plan = SimpleNamespace(cluster=CLUSTER, run=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "_train_here", lambda plan: train())
+        process._train_served(plan, servers, chief)
+
+
+def test_a_signal_ends_the_wait_for_a_server(chief):
+    servers = Servers()
+
+    def train():
+        chief.watch.pending = signal.SIGTERM
+        _run_step(chief, servers)
+
+    with pytest.raises(Interrupted):
+        _train(chief, servers, train)
+    assert servers.done == ["connected", "gave up", "closed"]
+
+
+def test_a_server_that_is_lost_while_the_session_closes_is_one_line(chief):
+    servers = Servers()
+
+    with pytest.raises(JobEnded, match=f"a parameter server has ended .*: {LOST}"):
+        _train(chief, servers, lambda: _run_step(chief, servers))
+    assert servers.error is None
