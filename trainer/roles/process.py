@@ -23,7 +23,7 @@ from trainer.signals import Interrupted, SignalWatch
 from trainer.training.hooks import MoveHook
 from trainer.training.job import Job
 from trainer.training.monitor import Monitor
-from trainer.training.parameter_servers import find_served_step
+from trainer.training.parameter_servers import check_has_variables, find_served_step
 from trainer.training.plan import JobPlan, build_plan
 from trainer.training.run import translate_errors
 from trainer.training.stopping import EarlyStop
@@ -130,7 +130,10 @@ class HeartbeatHook(estimator.SessionRunHook):
                 raise end from error
             raise
         except tf.errors.OpError as error:
-            if self._servers is None or self._servers.error is None:
+            if self._servers is None:
+                raise
+            if self._servers.error is None:
+                check_has_variables(error)
                 raise
             lost = self._servers.error
             steps.start_session()

@@ -6,6 +6,7 @@ from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer.cluster.run_config import build_run_config
 from trainer.environment.cluster_spec import Cluster
+from trainer.errors import UserError
 from trainer.models.fused.model import SERVED
 from trainer.models.fused.served import SERVED_STEP
 from trainer.models.fused.service import ParameterService
@@ -38,3 +39,20 @@ def find_served_step() -> Any:
     """
     (step,) = tf.compat.v1.get_collection(SERVED_STEP)
     return step
+
+
+def check_has_variables(error: Any) -> None:
+    """Checks whether an operation has failed because it reads a variable of this process.
+
+    Args:
+        error: with which a run of the session has failed, a tf.errors.OpError.
+
+    Raises:
+        UserError: it has; only the parameter servers have the variables.
+    """
+    is_failed = isinstance(error, tf.errors.FailedPreconditionError)
+    if is_failed and "Could not find variable" in error.message:
+        raise UserError(
+            "train.hooks: a hook reads a variable, but with the fused engine only the parameter "
+            "servers have variables; set --model.engine=canned"
+        ) from error

@@ -9,7 +9,7 @@ import pytest
 from estimator_bridge import saving_beside, tf
 from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import JobEnded
+from trainer.errors import JobEnded, UserError
 from trainer.roles import process
 from trainer.signals import Interrupted, SignalWatch
 
@@ -47,13 +47,16 @@ def chief(tmp_path):
 
 def _run_step(chief, servers):
     """Runs a step in which the connection is lost."""
-    servers.error = LOST
-    hook = process.HeartbeatHook(chief, None, is_synchronous=False, max_steps=10, servers=servers)
 
     def run(fetches):
+        servers.error = LOST
         raise tf.errors.UnknownError(None, None, "ConnectionError")
 
-    hook._run(run, {})
+    _make_hook(chief, servers)._run(run, {})
+
+
+def _make_hook(chief, servers):
+    return process.HeartbeatHook(chief, None, is_synchronous=False, max_steps=10, servers=servers)
 
 
 def test_a_new_session_begins_after_the_checkpoint_that_is_being_written(chief):
@@ -95,3 +98,19 @@ def test_a_server_that_is_lost_while_the_session_closes_is_one_line(chief):
     with pytest.raises(JobEnded, match=f"a parameter server has ended .*: {LOST}"):
         _train(chief, servers, lambda: _run_step(chief, servers))
     assert servers.error is None
+
+
+def test_a_hook_that_reads_a_variable_is_told_that_it_is_elsewhere(chief):
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variable = tf.compat.v1.get_variable("v", [2], use_resource=True)
+        with pytest.raises(UserError, match=r"a hook reads a variable, .* --model.engine=canned"):
+            _make_hook(chief, Servers())._run(session.run, variable)
+        # Whatever else is not prepared is shown as it is.
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.int64, value_dtype=tf.int64)
+        wanted = tf.raw_ops.LookupTableFindV2(
+            table_handle=table,
+            keys=[tf.constant(1, tf.int64)],
+            default_value=tf.constant(0, tf.int64),
+        )
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            _make_hook(chief, Servers())._run(session.run, wanted)
