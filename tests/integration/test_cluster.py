@@ -764,6 +764,28 @@ def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
 
 
 @pytest.mark.newest
+@pytest.mark.parametrize(
+    "strategy", ["parameter_server", pytest.param("none", marks=pytest.mark.matrix)]
+)
+def test_a_signal_to_all_processes_saves(start_module, shop, tmp_path, strategy):
+    job = tmp_path / "job"
+    chief, server = find_addresses(2)
+    cluster = {"chief": [chief], "ps": [server]}
+    flags = [f"--strategy={strategy}", "--train_steps=1000000", "--export.exporters="]
+    started = {
+        role: _start_role(start_module, shop, job, role, cluster, *flags) for role in cluster
+    }
+    _await(started["chief"], lambda: _status(job, "chief-0").get("num_steps", 0) > 50)
+    # As a service does that ends a job; the server first, to whom it comes at a bad time.
+    for role in ("ps", "chief"):
+        started[role].terminate()
+        time.sleep(0.3)
+    said = {role: process.communicate(timeout=LIMIT_SECS)[1] for role, process in started.items()}
+    assert [process.returncode for process in started.values()] == [143, 143], said
+    assert f"checkpoint saved at step {_saved(job):,}" in said["chief"] and _saved(job) > 50
+
+
+@pytest.mark.newest
 def test_all_end_with_a_killed_launcher(make, start_module, shop, tmp_path):
     job, gate = tmp_path / "job", Gate(tmp_path, 30)
     launcher = _launch(

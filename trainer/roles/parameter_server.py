@@ -13,6 +13,7 @@ from trainer.cluster.watchdog import CHIEF, GRACE_SECS, POLL_SECS, build_end
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import JobEnded
 from trainer.roles.process import start_server
+from trainer.signals import Interrupted
 from trainer.training.parameter_servers import build_service, may_serve
 
 
@@ -29,16 +30,15 @@ def run_parameter_server(
     Raises:
         UserError: the address is in use.
         JobEnded: the job failed or was interrupted.
+        Interrupted: a signal arrived, and the chief has ended or trains on without this process.
     """
     engine = _await_engine(heartbeat) if may_serve(config) else "canned"
     if engine == "fused":
         with _serve(build_service(config, cluster), cluster, heartbeat) as thread:
-            heartbeat.publish(RUNNING, serving=True)
-            _await_end(cluster, heartbeat, thread)
+            _serve_until_end(cluster, heartbeat, thread)
     else:
         server = start_server(cluster, None)
-        heartbeat.publish(RUNNING, serving=True)
-        _await_end(cluster, heartbeat)
+        _serve_until_end(cluster, heartbeat)
         del server
     status = heartbeat.read(CHIEF)
     if status["state"] != FINISHED:
@@ -96,6 +96,20 @@ def _serve(
         yield thread
     finally:
         thread.end()
+
+
+def _serve_until_end(
+    cluster: Cluster, heartbeat: HeartbeatFile, thread: Optional[_AnsweringThread] = None
+) -> None:
+    heartbeat.publish(RUNNING, serving=True)
+    try:
+        _await_end(cluster, heartbeat, thread)
+    except Interrupted:
+        # The chief may have received the same signal, and saves a checkpoint of the variables.
+        deadline = time.monotonic() + GRACE_SECS
+        while heartbeat.read(CHIEF).get("state") not in ENDED and time.monotonic() < deadline:
+            time.sleep(POLL_SECS)
+        raise
 
 
 def _await_end(
