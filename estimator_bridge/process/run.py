@@ -32,10 +32,10 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipyn
   --tf1          the same as --as=1.15: graph mode and tf.contrib
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow can load, such
                  as 1.15
-  --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator in advance
-                 (default 64), if this has no visible side effect; 0 turns it off
-  --batch_first=no   does not replace from_tensor_slices(arrays).batch(n) by one gather per batch;
-                 with --tf1, also parses the rows of map(parse).batch(n) and of queues one by one
+  --read_ahead=N   computes up to N elements of a Dataset.from_generator in advance (default 64),
+                 if this has no visible side effect; 0 turns it off
+  --batch_first=no   does not replace from_tensor_slices(arrays).batch(n) by one gather per batch,
+                 and parses the rows of map(parse).batch(n) and of queues one by one
   --fast         with --tf1, trains canned Estimators with fewer operations per step; variables
                  and checkpoints are the same, and losses are equal within rounding
 """
@@ -289,10 +289,12 @@ def main(argv: list[str]) -> int:
         exports.install(target.exports_for)
     if version == era.TF1:
         tf1.install()
-    elif version is not None:
-        era.install(version)
     else:
-        unchosen.warn()
+        tf1.install_input()
+        if version is not None:
+            era.install(version)
+        else:
+            unchosen.warn()
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
     notebooks.adapt(version)

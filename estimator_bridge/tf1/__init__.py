@@ -32,9 +32,10 @@ from collections.abc import Iterable
 
 import estimator_bridge
 from estimator_bridge.process import batch_first, removed_names
+from estimator_bridge.process.importing import call_when_imported
 from estimator_bridge.tf1 import imports
 
-__all__ = ["FAST_VARIABLE", "install"]
+__all__ = ["FAST_VARIABLE", "install", "install_input"]
 
 # "yes" trains canned Estimators with fused lookups (fast/).
 FAST_VARIABLE = "ESTIMATOR_BRIDGE_FAST"
@@ -62,13 +63,27 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
         imports.install(_build_view)
 
 
+def install_input() -> None:
+    """Reads generators ahead and parses batches at once in the graphs of a program of 2.x, too.
+
+    What runs eagerly stays as it is.
+    """
+    call_when_imported("tensorflow", lambda: _install_input(in_graphs_only=True))
+
+
+def _install_input(in_graphs_only: bool = False) -> None:
+    from estimator_bridge.tf1 import batched_maps, generators
+
+    generators.install(in_graphs_only)
+    if batch_first.is_wanted():
+        batched_maps.install(in_graphs_only)
+
+
 def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
-        batched_maps,
         batched_queues,
-        generators,
         keras_classes,
         keras_names,
         kmeans,
@@ -91,9 +106,8 @@ def _build_view() -> types.ModuleType:
     keras_names.install()
     keras_classes.install()
     kmeans.install()
-    generators.install()
+    _install_input()
     if batch_first.is_wanted():
-        batched_maps.install()
         batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":
         training.install()

@@ -33,13 +33,21 @@ _ELEMENTWISE = frozenset(
 _MAPS = ("_MapDataset", "_ParallelMapDataset")
 
 
-def install() -> None:
-    """Exchanges map and batch in datasets that are made from now on."""
-    batch_op._batch = functools.partial(_batch, batch_op._batch)
+def install(in_graphs_only: bool = False) -> None:
+    """Exchanges map and batch in datasets that are made from now on.
+
+    Args:
+      in_graphs_only: whether datasets that are made eagerly stay as they are.
+    """
+    batch_op._batch = functools.partial(_batch, batch_op._batch, in_graphs_only)
 
 
-def _batch(original: Any, dataset: Any, *arguments: Any, **options: Any) -> Any:
+def _batch(
+    original: Any, in_graphs_only: bool, dataset: Any, *arguments: Any, **options: Any
+) -> Any:
     as_written = original(dataset, *arguments, **options)
+    if in_graphs_only and tf.executing_eagerly_outside_functions():
+        return as_written
     exchanged = _exchange(original, dataset, as_written, arguments, options)
     return as_written if exchanged is None else exchanged
 

@@ -49,14 +49,16 @@ def enter() -> None:
 
         exports.install(os.environ[EXPORTS_VARIABLE])
     prefer_folders(OWN_PACKAGES)
-    if os.environ.get(MODE_VARIABLE):
-        from estimator_bridge import era, tf1
+    from estimator_bridge import era, tf1
 
-        version = era.parse(os.environ[MODE_VARIABLE])
-        if version == era.TF1:
-            tf1.install()
-        else:
-            era.install(version)
+    mode = os.environ.get(MODE_VARIABLE)
+    version = era.parse(mode) if mode else None
+    if version == era.TF1:
+        tf1.install()
+        return
+    tf1.install_input()
+    if version is not None:
+        era.install(version)
     else:
         from estimator_bridge.era import unchosen
 

@@ -46,19 +46,31 @@ def limit(text: Optional[str]) -> int:
     return int(text)
 
 
-def install() -> None:
-    """Replaces TensorFlow's `from_generator`, unless the environment turns this off."""
+def install(in_graphs_only: bool = False) -> None:
+    """Replaces TensorFlow's `from_generator`, unless the environment turns this off.
+
+    Args:
+      in_graphs_only: whether datasets that are made eagerly stay as they are.
+    """
     count = limit(os.environ.get(VARIABLE))
     if not count:
         return
     from estimator_bridge.private_tf import from_generator_op
 
     original = from_generator_op._from_generator
-    from_generator_op._from_generator = functools.partial(_from_generator, original, count)
+    from_generator_op._from_generator = functools.partial(
+        _from_generator, original, count, in_graphs_only
+    )
 
 
-def _from_generator(original: Callable[..., Any], count: int, *arguments: Any) -> Any:
+def _from_generator(
+    original: Callable[..., Any], count: int, in_graphs_only: bool, *arguments: Any
+) -> Any:
+    import tensorflow.compat.v1 as tf
+
     from estimator_bridge.tf1.generators import dataset
 
+    if in_graphs_only and tf.executing_eagerly_outside_functions():
+        return original(*arguments)
     built = dataset.build(count, arguments)
     return original(*arguments) if built is None else built
