@@ -68,9 +68,15 @@ class Model:
         self._last_problem = ""
         target = source.read()
         self.name = target.name
+        # If nothing can be loaded, that is an error, and one line is enough.
+        failures: list[str] = []
+        self._log_failure = failures.append
         self._apply(target)
+        self._log_failure = log
         if target.versions and not self._servables:
             raise UserError(self._states[max(target.versions)][1])
+        for line in failures:
+            log(line)
 
     def refresh(self) -> None:
         """Follows the source; whatever goes wrong, what is served stays."""
@@ -127,7 +133,8 @@ class Model:
         except (UserError, tf.errors.OpError, OSError, ValueError, TypeError) as error:
             text = describe_error(error) if isinstance(error, tf.errors.OpError) else str(error)
             self._states[version] = (END, f"version {version}: {' '.join(text.split())}")
-            self._log(f"version {version}: not loaded (try {self._tries[version]}): {text}")
+            tried = self._tries[version]
+            self._log_failure(f"version {version}: not loaded (try {tried}): {text}")
             return
         with self._lock:
             self._tries.pop(version)

@@ -58,3 +58,4 @@ def test_a_damaged_file_is_named(trained, shop, tmp_path, capsys, name, damage, 
         assert status == 2, (words, output, errors)
         assert line.startswith("error: ") and f"export {export}: " in line, line
         assert problem in line and line.endswith(REMEDY), line
+        assert errors.count(REMEDY) == 1, errors
