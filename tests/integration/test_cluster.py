@@ -15,7 +15,7 @@ from network import can_connect, find_own_address, list_listening
 
 from trainer import job_layout
 from trainer.cluster.heartbeat import FAILED, FINISHED, HeartbeatFile
-from trainer.cluster.processes import find_addresses
+from trainer.cluster.processes import SHARING, find_addresses
 from trainer.job_dir.metrics_log import MetricsLog
 
 pytestmark = pytest.mark.slow
@@ -365,7 +365,9 @@ def _finish(launcher):
 
 def _saved(job):
     """Step of the newest checkpoint."""
-    return max([int(path.stem.rpartition("-")[2]) for path in job.glob("*.index")], default=-1)
+    # One that is being written has another name.
+    paths = job.glob("model.ckpt-*[0-9].index")
+    return max([int(path.stem.rpartition("-")[2]) for path in paths], default=-1)
 
 
 def _await(launcher, condition):
@@ -590,6 +592,48 @@ def test_one_of_two_servers_is_killed(start_module, shop, tmp_path, victims):
     assert ("resuming at step" in said) == ("chief-0" in victims)
     metrics = json.loads((job / "metrics.json").read_text())
     assert metrics["end_step"] == _saved(job) == 800
+
+
+@pytest.mark.matrix
+def test_a_server_wakes_up_after_its_successor_has_started(
+    start_module, shop, tmp_path, monkeypatch
+):
+    job, gate = tmp_path / "job", Gate(tmp_path, 200, tmp_path / "job")
+    # Both listen on the same port, as if they were on two machines.
+    for name, value in SHARING.items():
+        monkeypatch.setenv(name, value)
+    chief, worker, *servers = find_addresses(4)
+    cluster = {"chief": [chief], "worker": [worker], "ps": servers}
+
+    def start(role, index=0):
+        flags = (
+            "--strategy=parameter_server",
+            "--train_steps=800",
+            "--run.save_checkpoints_steps=200",
+            "--export.exporters=",
+            *gate.flags,
+        )
+        names = {"run": "a", "path": gate.folder, "index": index}
+        return _start_role(start_module, shop, job, role, cluster, *flags, **names)
+
+    old = start("ps", 1)
+    others = [start("ps"), start("chief"), start("worker")]
+    _await(others[1], lambda: gate.holds() and _status(job, "worker-0").get("num_steps"))
+    old.send_signal(signal.SIGSTOP)
+    try:
+        gate.open()
+        following = start("ps", 1)
+        # Nothing but the heartbeats tells the others that it does not answer any more.
+        _await(
+            others[1], lambda: _status(job, "ps-1")["pid"] == following.pid and _saved(job) > 200
+        )
+    finally:
+        old.send_signal(signal.SIGCONT)
+    _, said = old.communicate(timeout=LIMIT_SECS)
+    assert old.returncode == 75 and "ps-1 has been started again elsewhere" in said
+    said = [process.communicate(timeout=LIMIT_SECS)[1] for process in [*others, following]]
+    assert [process.returncode for process in [*others, following]] == [0] * 4, said
+    assert json.loads((job / "metrics.json").read_text())["end_step"] == _saved(job) == 800
 
 
 @pytest.mark.matrix
@@ -843,8 +887,8 @@ def test_two_replicas_train_like_one(run_module, shop, tmp_path):
         assert two == pytest.approx(one, rel=1e-5), strategy
 
 
-def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=ROOT):
-    config = {"cluster": cluster, "task": {"type": role, "index": 0}, "run": run}
+def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=ROOT, index=0):
+    config = {"cluster": cluster, "task": {"type": role, "index": index}, "run": run}
     return start_module(
         "trainer.task",
         f"--train_data={shop}/train-*.csv",
