@@ -67,6 +67,9 @@ class End:
         self._timeout = secs
 
     def setsockopt(self, level, option, value):
+        if self.is_broken or self.has_ended:
+            # As on macOS.
+            raise OSError(22, "Invalid argument")
         if option == socket.SO_RCVTIMEO:
             self._limit = links._LOOK_SECS
 

@@ -57,7 +57,7 @@ class Story:
         self.saved = (0, {name: np.zeros(one, np.float32) for name, one in self.shapes.items()})
         self.mark = self.num_updates = 0
         self.applied = {}  # (mark, server) -> updates
-        self.steps = {}  # server -> its step
+        self.steps = {}  # (mark, server) -> its step
         self.trainers = []
         self.cut = set()  # updates that some servers may lack
         self.spec = {
@@ -107,13 +107,13 @@ class Story:
         known = set().union(*applied) - self.cut - {one._pushed for one in self.trainers}
         for server, updates in enumerate(applied):
             # At the last step, a server refuses those that come later to it than to others.
-            if known - updates and self.steps[server] < step:
+            if known - updates and self.steps[self.mark, server] < step:
                 self.world.fail(f"ps-{server} lacks the updates {sorted(known - updates)}")
             if (
-                step - len(self.cut) - self.num_workers > self.steps[server]
-                or self.steps[server] > step
+                step - len(self.cut) - self.num_workers > self.steps[self.mark, server]
+                or self.steps[self.mark, server] > step
             ):
-                self.world.fail(f"ps-{server} is at step {self.steps[server]} of {step}")
+                self.world.fail(f"ps-{server} is at step {self.steps[self.mark, server]} of {step}")
 
     # The processes.
 

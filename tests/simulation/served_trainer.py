@@ -53,7 +53,7 @@ class Model:
 
     def start(self, step):
         self.step = step
-        self._world.story.steps[self._number] = step
+        self._world.story.steps[int(self._whole[MARK]), self._number] = step
 
     def pull(self, reads_whole, ids):
         if not reads_whole:
@@ -75,7 +75,7 @@ class Model:
             self._world.fail(f"{self._name} applies an update after the last step")
         applied.add(update)
         self.step += 1
-        story.steps[self._number] = self.step
+        story.steps[mark, self._number] = self.step
         self._whole[COUNT] += 1
         self._table[touched, COUNT] += 1
         self._world.wait()

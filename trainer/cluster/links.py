@@ -42,17 +42,11 @@ class Link:
 
     Args:
         name: of the process.
-        connection: to it.
+        connection: to it, result of `greet` or `accept`.
     """
 
     def __init__(self, name: str, connection: socket.socket):
         self.name = name
-        connection.settimeout(None)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        # Unlike the timeout of a Python socket, this one costs no system call.
-        limit = struct.pack("ll", _LOOK_SECS, 0)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
         self._connection = connection
         self._header = bytearray(_HEADER.size)
         self._unsent: list[memoryview] = []
@@ -283,6 +277,7 @@ def greet(address: str, secret: bytes, number: int, own: int) -> Optional[socket
         connection.sendall(struct.pack("<I", own) + _sign(secret, own, number))
         answer = _receive(connection, hashlib.sha256().digest_size)
         if hmac.compare_digest(answer, _sign(secret, number, own, 1)):
+            _prepare(connection)
             return connection
     except OSError:
         pass
@@ -308,12 +303,23 @@ def accept(listener: socket.socket, secret: bytes, own: int) -> dict[int, socket
         (number,) = struct.unpack("<I", greeting[:4])
         if number > own and hmac.compare_digest(greeting[4:], _sign(secret, number, own)):
             connection.sendall(_sign(secret, own, number, 1))
+            _prepare(connection)
             return {number: connection}
     except OSError:
         pass
     if connection is not None:
         connection.close()
     return {}
+
+
+def _prepare(connection: socket.socket) -> None:
+    """Sets the options of a connection; macOS refuses that if the other end is closed."""
+    connection.settimeout(None)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # Unlike the timeout of a Python socket, this one costs no system call.
+    limit = struct.pack("ll", _LOOK_SECS, 0)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
