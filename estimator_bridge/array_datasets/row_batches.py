@@ -10,9 +10,7 @@ The dataset is replaced when an iterator is made of it. Operations are added to 
 seed is taken from it: TensorFlow 2 counts the seeds that a graph has given, not its operations.
 """
 
-import functools
 import math
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -162,12 +160,9 @@ def _map(dataset: Any, function: Callable[[Any], Any]) -> Any:
     return map_op._MapDataset(dataset, plain, use_inter_op_parallelism=False)
 
 
-@functools.cache
 def _announce() -> None:
-    print(
-        "estimator_bridge: batches of from_tensor_slices are gathered at once instead of row by "
-        f"row, with the same result ({batch_first.REMEDY}: row by row).",
-        file=sys.stderr,
+    batch_first.announce(
+        "batches of from_tensor_slices are gathered at once instead of row by row", "row by row"
     )
 
 

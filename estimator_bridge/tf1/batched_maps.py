@@ -8,7 +8,6 @@ raise the error that they raise in TensorFlow.
 """
 
 import functools
-import sys
 from typing import Any, Optional
 
 import tensorflow.compat.v1 as tf
@@ -81,10 +80,8 @@ def _exchange(
     ):
         return None
     name = terminal.escape(getattr(function._func, "__name__", "a function"))
-    print(
-        f"estimator_bridge: {name} parses a batch of rows at once instead of row by row, with the "
-        f"same result ({batch_first.REMEDY}: row by row).",
-        file=sys.stderr,
+    batch_first.announce(
+        f"{name} parses a batch of rows at once instead of row by row", "row by row"
     )
     return _parse_batches(batches, function._func, arguments, options, original)
 

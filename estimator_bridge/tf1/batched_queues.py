@@ -11,7 +11,6 @@ seeds that depend on the number of its operations, stay as they are until then.
 """
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
@@ -61,11 +60,10 @@ def install() -> None:
             self._bridge_rows = {one: _build(one) for one in dict.fromkeys(operations)}
             if any(self._bridge_rows.values()):
                 name = terminal.escape(self.queue.name)
-                print(
-                    f"estimator_bridge: the rows of the queue {name} are parsed {_ROWS} at once "
-                    f"instead of one by one, with the same result ({batch_first.REMEDY}: one by "
-                    "one).",
-                    file=sys.stderr,
+                batch_first.announce(
+                    f"the rows of the queue {name} are parsed {_ROWS} at once instead of one by "
+                    "one",
+                    "one by one",
                 )
         return create(self, sess, *arguments, **options)
 

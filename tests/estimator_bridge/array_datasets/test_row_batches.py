@@ -281,7 +281,7 @@ def test_the_place_in_the_rows_is_saved_and_restored(monkeypatch, tmp_path):
 
 
 def test_an_estimator_trains_with_them_and_says_so_once(monkeypatch, capsys):
-    row_batches._announce.cache_clear()
+    batch_first.announce.cache_clear()
 
     def run(is_wanted):
         monkeypatch.setenv(batch_first.VARIABLE, "yes" if is_wanted else "no")

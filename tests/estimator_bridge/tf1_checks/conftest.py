@@ -3,10 +3,13 @@
 import pytest
 import tensorflow as tf
 
+from estimator_bridge.process import batch_first
+
 
 @pytest.fixture(autouse=True)
 def graph():
-    """A new graph for each check."""
+    """A new graph for each check, and no announcement yet."""
+    batch_first.announce.cache_clear()
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)
         yield graph
