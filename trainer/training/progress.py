@@ -109,7 +109,11 @@ class TrainingHook(estimator.SessionRunHook):
             session: the new session.
             coord: its coordinator.
         """
-        self._first = self._step = int(session.run(self._step_tensor))
+        first = int(session.run(self._step_tensor))
+        if first < self._step and self._metrics_log is not None:
+            # A new session after the loss of a parameter server.
+            self._metrics_log.resume_from(first)
+        self._first = self._step = first
         self._started = self._clock()
 
     def before_run(self, run_context: Any) -> Any:

@@ -1,6 +1,7 @@
 """trainer.training.pace and progress: speed without pauses, progress lines, recorded losses."""
 
 import io
+import json
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_pace_excludes_the_first_step_and_pauses():
     assert pace.steps == 6 and pace.rows == 60
 
 
-def _train(tmp_path, steps, every, first=0, **options):
+def _train(tmp_path, steps, every, first=0, hooks=(), **options):
     """Trains a counter with the hook; returns (lines of the metrics log, what was shown)."""
     stream = io.StringIO()
     metrics_log = MetricsLog(str(tmp_path))
@@ -72,7 +73,7 @@ def _train(tmp_path, steps, every, first=0, **options):
         return tf.data.Dataset.from_tensors({"x": [1.0]}).repeat()
 
     estimator.Estimator(model_fn, model_dir=str(tmp_path / "model")).train(
-        input_fn, hooks=[hook], max_steps=steps
+        input_fn, hooks=[hook, *hooks], max_steps=steps
     )
     return metrics_log.read("train"), stream.getvalue().splitlines()
 
@@ -83,6 +84,29 @@ def test_losses_are_recorded_at_the_first_the_last_and_every_nth_step(tmp_path):
     # A resumed run counts on.
     records, _ = _train(tmp_path, 42, every=10)
     assert [record["step"] for record in records] == [1, 10, 20, 25, 26, 30, 40, 42]
+
+
+class _Abort(estimator.SessionRunHook):
+    """Loses the session once, after some steps."""
+
+    left = 15
+
+    def after_run(self, run_context, run_values):
+        self.left -= 1
+        if not self.left:
+            raise tf.errors.AbortedError(None, None, "a server is lost")
+
+
+def test_losses_of_steps_that_are_lost_with_a_session_do_not_count(tmp_path):
+    records, _ = _train(tmp_path, 25, every=10, hooks=[_Abort()])
+    assert [record["step"] for record in records] == [1, 10, 20, 25]
+    lines = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
+    assert [(line["kind"], line["step"]) for line in lines][:4] == [
+        ("train", 1),
+        ("train", 10),
+        ("resume", 0),
+        ("train", 1),
+    ]
 
 
 def test_progress_shows_step_loss_and_the_next_checkpoint(tmp_path):
