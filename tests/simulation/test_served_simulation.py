@@ -20,7 +20,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("first", range(0, 160, 40))
+@pytest.mark.parametrize("first", range(0, 240, 40))
 def test_schedules_of_parameter_servers(first):
     for seed in range(first, first + 40):
         violation = served_story.run(seed).violation
