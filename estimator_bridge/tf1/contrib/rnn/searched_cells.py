@@ -9,6 +9,13 @@ __all__ = ["IntersectionRNNCell", "NASCell", "UGRNNCell"]
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
+def _read_size(inputs):
+    size = tf.compat.dimension_value(inputs.shape[-1])
+    if size is None:
+        raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+    return size
+
+
 class NASCell(tf.nn.rnn_cell.RNNCell):
     """The cell found by neural architecture search (Zoph and Le, 2016).
 
@@ -48,9 +55,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         """
         c, m = state
         units, dtype = self._num_units, inputs.dtype
-        size = tf.compat.dimension_value(inputs.shape[-1])
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+        size = _read_size(inputs)
         shape = [self.output_size, 8 * units]
         from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))
         from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
@@ -71,7 +76,34 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         return m, _State(c, m)
 
 
-class UGRNNCell(tf.nn.rnn_cell.RNNCell):
+class _GatedCell(tf.nn.rnn_cell.RNNCell):
+    """What UGRNNCell and IntersectionRNNCell share: states and outputs are [batch, num_units].
+
+    Args:
+      num_units: int, number of units.
+      initializer: initializer of the variables.
+      forget_bias: number added to the biases of gates.
+      activation: activation function of the output.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(self, num_units, initializer, forget_bias, activation, reuse):
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._activation = activation
+
+    @property
+    def state_size(self):
+        return self._num_units
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+
+class UGRNNCell(_GatedCell):
     """The update gate RNN (Collins et al., 2017).
 
     The state [batch, num_units] is the output. Variables: `kernel` [inputs + num_units, 2
@@ -88,19 +120,7 @@ class UGRNNCell(tf.nn.rnn_cell.RNNCell):
     def __init__(
         self, num_units, initializer=None, forget_bias=1.0, activation=tf.tanh, reuse=None
     ):
-        super().__init__(_reuse=reuse)
-        self._num_units = num_units
-        self._initializer = initializer
-        self._forget_bias = forget_bias
-        self._activation = activation
-
-    @property
-    def state_size(self):
-        return self._num_units
-
-    @property
-    def output_size(self):
-        return self._num_units
+        super().__init__(num_units, initializer, forget_bias, activation, reuse)
 
     def call(self, inputs, state):
         """Computes one step; returns (output, new state).
@@ -117,7 +137,7 @@ class UGRNNCell(tf.nn.rnn_cell.RNNCell):
         return new, new
 
 
-class IntersectionRNNCell(tf.nn.rnn_cell.RNNCell):
+class IntersectionRNNCell(_GatedCell):
     """The intersection RNN (Collins et al., 2017): gates through time and through depth.
 
     The state and the output are both [batch, num_units]. Variables: `kernel` [2 num_units, 4
@@ -142,20 +162,8 @@ class IntersectionRNNCell(tf.nn.rnn_cell.RNNCell):
         y_activation=tf.nn.relu,
         reuse=None,
     ):
-        super().__init__(_reuse=reuse)
-        self._num_units = num_units
+        super().__init__(num_units, initializer, forget_bias, y_activation, reuse)
         self._num_in_proj = num_in_proj
-        self._initializer = initializer
-        self._forget_bias = forget_bias
-        self._y_activation = y_activation
-
-    @property
-    def state_size(self):
-        return self._num_units
-
-    @property
-    def output_size(self):
-        return self._num_units
 
     def call(self, inputs, state):
         """Computes one step; returns (output, new state).
@@ -167,9 +175,7 @@ class IntersectionRNNCell(tf.nn.rnn_cell.RNNCell):
         Raises:
           ValueError: the inputs do not have num_units columns, and are not projected.
         """
-        size = tf.compat.dimension_value(inputs.shape[-1])
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+        size = _read_size(inputs)
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             if size != self._num_units:
                 if not self._num_in_proj:
@@ -184,5 +190,5 @@ class IntersectionRNNCell(tf.nn.rnn_cell.RNNCell):
         through_time = tf.sigmoid(gates[0] + self._forget_bias)
         through_depth = tf.sigmoid(gates[2] + self._forget_bias)
         new = through_time * state + (1.0 - through_time) * tf.tanh(gates[1])
-        output = through_depth * inputs + (1.0 - through_depth) * self._y_activation(gates[3])
+        output = through_depth * inputs + (1.0 - through_depth) * self._activation(gates[3])
         return output, new
