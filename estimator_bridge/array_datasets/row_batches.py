@@ -304,20 +304,17 @@ def _compute_numbers(chain: _Chain) -> Optional[tuple[Any, Callable[[Any], Any]]
     repeats_only = [one.type for one in steps] == ["RepeatDataset"]
     wraps_once = repeats_only and size <= (_count_now(chain.slices) or 0)
 
-    def compute(start: Any) -> Any:
-        stop = tf.minimum(start + size, end)
-        if wraps_once:
-            # A division of each number would take more time than all else here.
-            past = start // lengths[0] * lengths[0]
-            rows = _wrap(start - past, stop - past, lengths[0])
-            rows.set_shape([size if drop else None])
-            return rows
-        rows = tf.range(start, stop)
+    def follow(rows: Any) -> Any:
         for operation, count, length in zip(steps[::-1], counts[::-1], lengths[-2::-1]):
             if operation.type == "RepeatDataset":
                 rows %= length
             elif operation.type == "SkipDataset":
                 rows += count
+        return rows
+
+    def compute(start: Any) -> Any:
+        stop = tf.minimum(start + size, end)
+        rows = _wrap(start, stop, lengths[0]) if wraps_once else follow(tf.range(start, stop))
         rows.set_shape([size if drop else None])
         return rows
 
@@ -325,7 +322,12 @@ def _compute_numbers(chain: _Chain) -> Optional[tuple[Any, Callable[[Any], Any]]
 
 
 def _wrap(start: Any, stop: Any, length: Any) -> Any:
-    """Returns the numbers of a range that goes on from 0 at a length, at most once."""
+    """Returns a range, each number modulo a length that is not smaller than the range.
+
+    A division of each number would take more time than all else here.
+    """
+    past = start // length * length
+    start, stop = start - past, stop - past
     rows = tf.range(start, tf.minimum(stop, length))
     return tf.concat([rows, tf.range(tf.maximum(stop - length, 0))], axis=0)
 
