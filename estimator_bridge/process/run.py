@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import current_folder, era, install, notebook_cells, terminal, tf1
-from ..era import advice, choice, unchosen
+from ..era import advice, choice
 from ..errors import BridgeError
 from ..tf1 import generators
 from . import batch_first, children, notebooks
@@ -287,14 +287,7 @@ def main(argv: list[str]) -> int:
         from ..downgrade import exports
 
         exports.install(target.exports_for)
-    if version == era.TF1:
-        tf1.install()
-    else:
-        tf1.install_input()
-        if version is not None:
-            era.install(version)
-        else:
-            unchosen.warn()
+    children.install_interface(version)
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
     notebooks.adapt(version)

@@ -32,7 +32,6 @@ from collections.abc import Iterable
 
 import estimator_bridge
 from estimator_bridge.process import batch_first, removed_names
-from estimator_bridge.process.importing import call_when_imported
 from estimator_bridge.tf1 import imports
 
 __all__ = ["FAST_VARIABLE", "install", "install_input"]
@@ -63,15 +62,12 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
         imports.install(_build_view)
 
 
-def install_input() -> None:
-    """Reads generators ahead and parses batches at once in the graphs of a program of 2.x, too.
+def install_input(in_graphs_only: bool = False) -> None:
+    """Reads generators ahead, and parses batches of rows at once, in the TensorFlow imported here.
 
-    What runs eagerly stays as it is.
+    Args:
+      in_graphs_only: whether datasets that are made eagerly stay as they are.
     """
-    call_when_imported("tensorflow", lambda: _install_input(in_graphs_only=True))
-
-
-def _install_input(in_graphs_only: bool = False) -> None:
     from estimator_bridge.tf1 import batched_maps, generators
 
     generators.install(in_graphs_only)
@@ -106,7 +102,7 @@ def _build_view() -> types.ModuleType:
     keras_names.install()
     keras_classes.install()
     kmeans.install()
-    _install_input()
+    install_input()
     if batch_first.is_wanted():
         batched_queues.install()
     if os.environ.get(FAST_VARIABLE) == "yes":

@@ -8,7 +8,14 @@ import os
 import sys
 from typing import Optional
 
-__all__ = ["FOLDER", "MODE_VARIABLE", "PREFIX_VARIABLE", "enter", "inherit"]
+__all__ = [
+    "FOLDER",
+    "MODE_VARIABLE",
+    "PREFIX_VARIABLE",
+    "enter",
+    "inherit",
+    "install_interface",
+]
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # sys.prefix of the interpreter in which the bridge is installed. Others do not install the bridge.
@@ -49,17 +56,39 @@ def enter() -> None:
 
         exports.install(os.environ[EXPORTS_VARIABLE])
     prefer_folders(OWN_PACKAGES)
-    from estimator_bridge import era, tf1
+    from estimator_bridge import era
 
     mode = os.environ.get(MODE_VARIABLE)
-    version = era.parse(mode) if mode else None
+    install_interface(era.parse(mode) if mode else None)
+
+
+def install_interface(version: Optional[tuple[int, int]]) -> None:
+    """Gives this process the interface of a TensorFlow; estimator_bridge is installed already.
+
+    Args:
+      version: its (major, minor), 1.15 or from 2.0 to 2.15; None for no choice.
+    """
+    from estimator_bridge import era
+
     if version == era.TF1:
+        from estimator_bridge import tf1
+
         tf1.install()
         return
-    tf1.install_input()
+
+    from ..importing import call_when_imported
+
+    call_when_imported("tensorflow", _install_input)
     if version is not None:
         era.install(version)
     else:
         from estimator_bridge.era import unchosen
 
         unchosen.warn()
+
+
+def _install_input() -> None:
+    # Many child processes never import TensorFlow, and need none of this.
+    from estimator_bridge import tf1
+
+    tf1.install_input(in_graphs_only=True)

@@ -36,7 +36,7 @@ print("steps", model.get_variable_value("global_step"))
 def installed(monkeypatch):
     monkeypatch.setattr(batch_op, "_batch", batch_op._batch)
     monkeypatch.setattr(from_generator_op, "_from_generator", from_generator_op._from_generator)
-    tf1.install_input()
+    tf1.install_input(in_graphs_only=True)
     batch_first.announce.cache_clear()
 
 
