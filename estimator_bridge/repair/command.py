@@ -17,7 +17,6 @@ from ..logs import set_verbosity
 from ..terminal import escape
 from ..versions import installed_tensorflow
 from .graphs import HUB_FILE, answer, compare_answers, open_frozen, open_module, write
-from .operations import Repair
 
 __all__ = ["main"]
 
@@ -116,8 +115,11 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _repair_graph(graph: Any, job: _Job) -> Repair:
-    """Replaces what can be replaced in a graph, and refuses what is left."""
+def _repair_graph(graph: Any, job: _Job) -> Any:
+    """Replaces what can be replaced in a graph, and refuses what is left; returns the Repair."""
+    # Imports TensorFlow, which a wrong flag does not wait for.
+    from .operations import Repair
+
     folder = job.export.path if job.export.kind == "saved_model" else None
     repair = Repair(graph, folder)
     try:
