@@ -1,6 +1,6 @@
 # make demo         trains, evaluates and exports on a year of real flights
 # make test         the whole test suite
-# make test-quick   the tests that need no TensorFlow, in a minute
+# make test-quick   short tests that need no TensorFlow, in a minute
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
 # make simulate     10,000 schedules each of storage, clusters and parameter servers with kills and errors, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
@@ -57,7 +57,7 @@ test:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) --dist=loadfile --no-loadscope-reorder \
 	    -m "$(MARK)" $(ARGS)
 
-test-quick: MARK = quick
+test-quick: MARK = quick and not long
 test-quick: test
 
 # Every supported TensorFlow, with the tests that are too long for every commit.

@@ -66,7 +66,8 @@ def _file_of(node_id):
 
 # Marks that choose few files. With -m and such a mark the other files are not imported: the imports
 # of all take fifteen seconds.
-SELECTIVE = {"quick": ("quick",), "smoke": ("smoke",), "smoke or versions": ("smoke", "versions")}
+QUICK = "quick and not long"
+SELECTIVE = {QUICK: ("quick",), "smoke": ("smoke",), "smoke or versions": ("smoke", "versions")}
 
 
 # Their conftest.py imports TensorFlow; tests/estimator_bridge/tf1/test_checks.py runs them.
@@ -125,7 +126,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish(session):
     """Ends a run of the quick tests where a file imports TensorFlow: each process collects all."""
-    if session.config.option.markexpr == "quick" and "tensorflow" in sys.modules:
+    if session.config.option.markexpr == QUICK and "tensorflow" in sys.modules:
         raise pytest.UsageError("a file with quick tests imports TensorFlow when it is collected")
 
 

@@ -8,6 +8,7 @@ functions count.
 import ast
 import subprocess
 import sys
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -222,20 +223,32 @@ def _tree(path):
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def _imports(path):
-    """Yields (dotted name, line) of everything that a module imports, functions included."""
-    package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
+@cache
+def _nodes_by_type(path):
+    found = defaultdict(list)
     for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node.lineno
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            start = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield f"{start}.{alias.name}", node.lineno
+        found[type(node)].append(node)
+    return found
 
 
+def _nodes(path, kind):
+    """Returns the nodes of a module that are of a class of `ast`."""
+    return _nodes_by_type(path)[kind]
+
+
+@cache
+def _imports(path):
+    """Returns (dotted name, line) of everything that a module imports, functions included."""
+    package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
+    found = [(alias.name, node.lineno) for node in _nodes(path, ast.Import) for alias in node.names]
+    for node in _nodes(path, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else []
+        start = ".".join([*above, *([node.module] if node.module else [])])
+        found += [(f"{start}.{alias.name}", node.lineno) for alias in node.names]
+    return found
+
+
+@cache
 def _module(dotted):
     """The module of ours that a dotted name is, or lies in; None for others' names."""
     while dotted and dotted not in _modules():
@@ -243,6 +256,7 @@ def _module(dotted):
     return dotted or None
 
 
+@cache
 def _room(dotted):
     """The room of a dotted name of ours; "" for a package itself."""
     package, _, rest = dotted.partition(".")
@@ -337,8 +351,8 @@ def test_only_the_bridge_imports_tensorflow():
 
 def _imports_by_text(path):
     """Yields (dotted name, line) of calls of import_module with a literal."""
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+    for node in _nodes(path, ast.Call):
+        if node.args and isinstance(node.args[0], ast.Constant):
             function = node.func
             called = getattr(function, "attr", getattr(function, "id", ""))
             if called in ("import_module", "__import__"):
@@ -358,10 +372,9 @@ def test_the_environment_is_read_in_one_place():
     for name, path in _trainer_modules():
         if _room(name) == "environment":
             continue
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path, ast.Attribute):
             named = (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
+                isinstance(node.value, ast.Name)
                 and node.value.id == "os"
                 and node.attr in ("environ", "environb", "getenv", "putenv")
             )
@@ -391,16 +404,15 @@ def test_every_module_has_a_docstring():
 
 def test_no_exception_is_caught_without_a_name():
     for path in _modules().values():
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.ExceptHandler):
-                assert node.type is not None, f"{_name(path)}:{node.lineno}: bare except"
+        for node in _nodes(path, ast.ExceptHandler):
+            assert node.type is not None, f"{_name(path)}:{node.lineno}: bare except"
 
 
 def test_parents_of_paths_are_not_sliced():
     # Python 3.9 cannot.
     for path in _modules().values():
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        for node in _nodes(path, ast.Subscript):
+            if isinstance(node.slice, ast.Slice):
                 name = getattr(node.value, "attr", None)
                 assert name != "parents", f"{_name(path)}:{node.lineno}: list(path.parents)[...]"
 

@@ -31,6 +31,7 @@ def table(clicks):
     return pa.Table.from_batches(clicks.generate(120_000))
 
 
+@pytest.mark.long
 def test_rows_do_not_depend_on_their_number(clicks, table):
     assert pa.Table.from_batches(clicks.generate(60_001)).equals(table.slice(0, 60_001))
     other = pa.Table.from_batches(clicks.generate(1000, seed=1))
@@ -60,6 +61,7 @@ def test_words_that_recur_predict_the_label(clicks, table):
     assert np.corrcoef(joined["clicked"], joined["clicked_mean"])[0, 1] > 0.05
 
 
+@pytest.mark.long
 def test_command_writes_folders_of_days(tmp_path):
     script = [sys.executable, str(ROOT / "benchmarks/clicks.py")]
     options = ["--rows=1001", "--format=parquet", "--files=4", "--days=2"]

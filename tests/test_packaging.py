@@ -83,6 +83,7 @@ def _tree(folder, *patterns):
     }
 
 
+@pytest.mark.long
 def test_the_sdist_has_what_building_and_testing_need(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
@@ -93,6 +94,7 @@ def test_the_sdist_has_what_building_and_testing_need(sdist):
     assert not expected - names
 
 
+@pytest.mark.long
 def test_a_key_in_the_checkout_is_not_distributed(sdist, wheel):
     with tarfile.open(sdist) as archive:
         names = archive.getnames()
@@ -149,6 +151,7 @@ def test_the_metadata_name_what_is_needed(wheel):
     assert "pandas" not in needed
 
 
+@pytest.mark.long
 def test_it_runs_from_an_empty_folder(installed, tmp_path):
     text = _run(sys.executable, "-m", "trainer.task", "--help", cwd=tmp_path, PYTHONPATH=installed)
     assert "--job_dir" in text

@@ -31,6 +31,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_first_page_leads_to_everything(site):
     text = (site / "index.html").read_text(encoding="utf-8")
     for words in ("trainer.task", "report.html", "trainer.load(", "export/best/", "tutorial/"):

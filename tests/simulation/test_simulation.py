@@ -45,12 +45,14 @@ MENDED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.quick), *range(20, 120, 20)])
 def test_schedules_of_storage(first):
     for seed in range(first, first + 20):
         check(seed)
 
 
+@pytest.mark.long
 @pytest.mark.quick
 def test_schedules_that_write_checkpoints_beside_training():
     for seed in range(storage_story.BESIDE_FROM, storage_story.BESIDE_FROM + 20):

@@ -15,10 +15,12 @@ pytestmark = pytest.mark.quick
 # Forks for each line of words, because absl registers the flags of one command only: the child has
 # its output in files N.out and N.err. What the commands need of other packages is imported once.
 ASK = """
-import json, os, runpy, sys
+import gc, json, os, runpy, sys
 sys.modules["tensorflow"] = None
-import pyarrow.parquet, trainer.config, trainer.schema
+import http.client, numpy, pyarrow.parquet
+import trainer.config, trainer.console, trainer.schema, trainer.storage
 from trainer.command_line import main
+gc.freeze()
 statuses = []
 for number, words in enumerate(json.load(sys.stdin)):
     child = os.fork()
@@ -62,6 +64,7 @@ def answers(tmp_path_factory):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_and_a_wrong_flag_need_no_tensorflow(command, answers):
     status, text, _ = answers[command, "--help"]

@@ -725,6 +725,7 @@ def test_legacy_programs_of_the_tests_run_unchanged():
 RUNS = ("today", "plain", "--tf1")
 
 
+@pytest.mark.long
 def test_printed_command_works():
     here = pathlib.Path(__file__).parent / "audit_example"
     command = entry_of(audit(str(here)), "tools/score.py").command
@@ -835,6 +836,7 @@ match a:
 """.splitlines()
 
 
+@pytest.mark.long
 def test_any_code_base_is_audited(tmp_path):
     names = ("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "a.py", "b/__init__.py", "tensorflow/x.py")
     random = randomness.Random(7)

@@ -199,6 +199,7 @@ def test_each_entry_is_well_formed():
         assert traps[required]["title"] and traps[required]["text"]
 
 
+@pytest.mark.long
 def test_private_modules_match_the_table(table, monkeypatch):
     monkeypatch.syspath_prepend(str(TOOLS))
     from record_private_modules import fates, modules_of
@@ -275,6 +276,7 @@ def tf1_view(tmp_path_factory):
     return json.loads((place / "out.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_names_that_run_with_tf1_are_supplied(tf1_view, table):
     real = tf1_view["supplied"]
     promised = missing = 0

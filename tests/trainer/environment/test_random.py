@@ -82,6 +82,7 @@ def is_line(error):
     return text.isprintable() and len(text) < 400
 
 
+@pytest.mark.long
 @SETTINGS
 @given(environ=ENVIRONMENTS)
 def test_a_cluster_or_one_line(environ):

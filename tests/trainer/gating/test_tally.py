@@ -76,6 +76,7 @@ def describe(tally):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("task", "seed"), [("binary", 0), ("binary", 1), ("regression", 2)])
 def test_the_result_does_not_depend_on_the_pieces(task, seed, monkeypatch):
     monkeypatch.setattr("trainer.metrics.cells.WAITING", 500)
@@ -112,6 +113,7 @@ def test_the_result_does_not_depend_on_the_pieces(task, seed, monkeypatch):
     assert found["", ""] == rows == sum(n for (by, _), n in found.items() if by == "age")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", ["binary", "narrow", "multiclass", "regression"])
 def test_metrics_and_intervals_are_those_of_the_rows(task):
     rows = 20_000

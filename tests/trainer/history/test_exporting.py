@@ -55,6 +55,7 @@ def export(jobs, capsys):
     return call
 
 
+@pytest.mark.long
 def test_mlflow_has_each_job_once_with_its_values(jobs, export, tmp_path, monkeypatch):
     pytest.importorskip("mlflow")
     from mlflow.tracking import MlflowClient

@@ -98,6 +98,7 @@ def test_a_number_that_is_not_finite_leaves_no_moments():
     assert math.isnan(moments.mean) and math.isnan(moments.std) and moments.high == math.inf
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_files_merge_in_any_order(data):

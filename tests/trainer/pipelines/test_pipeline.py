@@ -57,6 +57,7 @@ def list_ran(events):
     return [event["step"] for event in events if not event.get("skipped")]
 
 
+@pytest.mark.long
 def test_a_step_runs_again_when_an_input_changed(work, capfd):
     status, events = work(CHECK, FORCED)
     assert status == 0 and list_ran(events) == ["schema_check", "push"]
@@ -145,6 +146,7 @@ if "trainer.schema" in sys.orig_argv:
 """
 
 
+@pytest.mark.long
 def test_a_run_under_nohup_goes_on_after_the_terminal_is_closed(work, tmp_path):
     steps = [CHECK, {**CHECK, "name": "again"}]
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": steps}))
@@ -160,6 +162,7 @@ def test_a_run_under_nohup_goes_on_after_the_terminal_is_closed(work, tmp_path):
             run.kill()
 
 
+@pytest.mark.long
 def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, capfd):
     last = {**CHECK, "name": "last"}
     status, events = work(CHECK, PUSH, last)
@@ -192,6 +195,7 @@ def test_a_verdict_that_changes_is_an_input_of_the_push(work):
     assert list_ran(work(PUSH)[1]) == []
 
 
+@pytest.mark.long
 def test_values_of_earlier_steps_and_the_key_are_inserted(work):
     infer = {
         "command": "schema infer",
@@ -244,6 +248,7 @@ def test_the_pipelines_of_the_package_are_valid():
         assert read_pipeline(str(path)).steps
 
 
+@pytest.mark.long
 def test_the_first_push_comes_after_a_gate_without_a_baseline(work, capfd):
     gate = {"command": "gate", "flags": {"candidate": "jobs/a", "baseline": "served", "data": "x"}}
     # The export cannot be judged here: what counts is how the gate is asked.

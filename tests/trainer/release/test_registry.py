@@ -99,6 +99,7 @@ def push(cloud, tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_labels_become_aliases(models, push, capsys):
     push()
     push("canary")

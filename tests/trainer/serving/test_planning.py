@@ -81,6 +81,7 @@ def test_processor_times_are_taken_where_the_sandbox_has_them():
     assert (times.p50[:2], times.p99[:2]) == ([0.001, 0.005], [0.0015, 0.006])
 
 
+@pytest.mark.long
 @pytest.mark.quick
 def test_the_fewest_replicas_are_chosen_and_batches_help_at_high_rates():
     choices = planning.choose(TIMES, 5000, 0.04, 2)

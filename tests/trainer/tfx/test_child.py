@@ -27,6 +27,7 @@ def note(folder):
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_terminal_reaches_the_process_once(tmp_path, press_ctrl_c):
     (tmp_path / "noting.py").write_text(NOTE_SIGNALS)
     code = f"from trainer.tfx import child; child.call('noting:note', {str(tmp_path)!r})"

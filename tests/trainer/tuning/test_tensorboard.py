@@ -36,6 +36,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.long
 def test_the_hparams_plugin_reads_values_evaluations_and_ends(tmp_path):
     space = parse_search(["learning_rate=log:0.01..1", "optimizer=adam|adagrad"])
     search = Search(None, {}, space, (Objective("auc", "max"),), 0.2, 2, 1000)

@@ -88,6 +88,7 @@ def test_late_files_and_growing_files_count_once(watch, log, tmp_path):
     assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
 
 
+@pytest.mark.long
 def test_a_killed_watch_loses_and_doubles_nothing(watch, log, export, tmp_path, start_module):
     for day in range(15):
         log.write(day, rows=300)
