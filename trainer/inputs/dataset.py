@@ -303,8 +303,9 @@ def make_train_input_fn(
     """
 
     def make_groups() -> Iterator[Group]:
-        for group in cut_groups(source.iterate((*seed, schedule.step)), schedule):
-            source.file_history.add(group, schedule.batches_per_step)
+        begun = schedule.begin()
+        for group in cut_groups(source.iterate((*seed, begun.step)), begun):
+            source.file_history.add(group, begun.batches_per_step)
             yield group
 
     return _make_input_fn(source, schema, make_groups)

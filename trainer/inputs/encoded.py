@@ -284,8 +284,9 @@ def make_encoded_train_input_fn(
 
     def make_arrays() -> Iterator[dict[str, np.ndarray]]:
         ids = GrowingIds(growing, checkpoint) if growing else None
-        for group in cut_groups(rows.iterate((*seed, schedule.step)), schedule):
-            rows.file_history.add(group, schedule.batches_per_step)
+        begun = schedule.begin()
+        for group in cut_groups(rows.iterate((*seed, begun.step)), begun):
+            rows.file_history.add(group, begun.batches_per_step)
             arrays = rows.layout.unpack(group.chunk[ROWS], group.rows)
             if ids is not None:
                 arrays.update(ids.assign(arrays[IDS], group.step))

@@ -61,6 +61,8 @@ class BatchSchedule(NamedTuple):
             fewer batches if the batch size changes. None: a group has about GROUP_ROWS rows.
         size: number of rows in each batch, if it never changes. A step of known sizes has fewer
             operations.
+        find_step: returns the global step of the first batch whenever the input begins, as in a
+            session that is made again; None: `step`.
     """
 
     size_at: Callable[[int], int]
@@ -68,6 +70,11 @@ class BatchSchedule(NamedTuple):
     batches_per_step: int = 1
     count_at: Optional[Callable[[int], int]] = None
     size: Optional[int] = None
+    find_step: Optional[Callable[[], int]] = None
+
+    def begin(self) -> "BatchSchedule":
+        """Returns the schedule of an input that begins now."""
+        return self if self.find_step is None else self._replace(step=self.find_step())
 
 
 def count_rows(chunk: Chunk) -> int:
@@ -160,7 +167,7 @@ def cut_groups(stream: RowStream, schedule: BatchSchedule) -> Iterator[Group]:
         stream: the rows.
         schedule: sizes of batches and groups.
     """
-    size_at, step, batches_per_step, count_at, _ = schedule
+    size_at, step, batches_per_step, count_at, *_ = schedule
     number = 0
     while True:
         first = step + number // batches_per_step

@@ -39,7 +39,7 @@ from trainer.training.job import Job, build_source, encode_sources
 from trainer.training.linear_start import LinearStartHook
 from trainer.training.monitor import BestMetric, Monitor, Session
 from trainer.training.progress import Schedule
-from trainer.training.steps_per_run import RunLengths, build_run_lengths
+from trainer.training.steps_per_run import RunLengths, begin_session, build_run_lengths
 from trainer.training.stopping import ListenersHook
 
 # Seconds before the end of training when the process that checks the exports starts. Loading
@@ -347,6 +347,7 @@ def _make_train_input_fn(
             batches // cluster.num_trainers or 1,
             model.lengths,
             None if config.train.batch_growth_steps else config.train.batch_size,
+            lambda: begin_session(config.require_job_dir(), model.lengths),
         ),
         (config.run.seed, cluster.trainer_id),
         preparation,

@@ -9,6 +9,7 @@ from typing import Optional
 
 from trainer import config as config_lib
 from trainer.config.values import parse_steps
+from trainer.job_dir import checkpoints
 
 # Limits of the automatic choice: rows in all steps of a session run, and steps in a session run.
 # Higher limits gain little.
@@ -20,11 +21,15 @@ class RunLengths:
 
     Args:
         most: the maximum number of steps in a session run.
-        first: global step at which training starts; the first step is a separate session run.
+        first: global step at which the session starts; its first step is a separate session run.
         last: global step at which training stops.
         every: intervals, counted from `first`; a session run ends at the end of each interval.
         multiples: a session run ends at each multiple of these numbers.
         steps: further global steps at which a session run ends.
+
+    Attributes:
+        most: as given.
+        first: as given; a session that is made again sets it.
     """
 
     def __init__(
@@ -38,16 +43,16 @@ class RunLengths:
         steps: Iterable[int] = (),
     ):
         self.most = most
-        self._first = first
+        self.first = first
         self._every = tuple(every)
         self._multiples = tuple(multiples)
-        self._steps = (first + 1, last, *steps)
+        self._steps = (last, *steps)
 
     def __call__(self, step: int) -> int:
         """Returns the number of steps in the session run that begins at `step`, at least 1."""
-        ends = [end for end in self._steps if end > step]
-        done = step - self._first
-        ends += [self._first + (done // size + 1) * size for size in self._every]
+        ends = [end for end in (self.first + 1, *self._steps) if end > step]
+        done = step - self.first
+        ends += [self.first + (done // size + 1) * size for size in self._every]
         ends += [(step // size + 1) * size for size in self._multiples]
         if not ends:
             return self.most
@@ -104,6 +109,21 @@ def build_run_lengths(
             *_list_profiled(run.profile_steps),
         ],
     )
+
+
+def begin_session(job_dir: str, lengths: Optional[RunLengths]) -> int:
+    """Returns the global step of a session that begins now, and lets its runs count from there.
+
+    A session that is made again after the loss of a parameter server begins later than the first.
+
+    Args:
+        job_dir: folder of the checkpoints; the newest is restored.
+        lengths: lengths of the session's runs; None if each is one step.
+    """
+    step = checkpoints.read_step(checkpoints.latest_checkpoint(job_dir))
+    if lengths is not None:
+        lengths.first = step
+    return step
 
 
 def _list_profiled(profile_steps: Optional[str]) -> list[int]:
