@@ -109,26 +109,19 @@ class Trainer:
         while True:
             try:
                 self._prepare()
-            except ConnectionError:
-                return self._leave()
-            try:
                 self._train()
+                if self._is_chief:
+                    self._save()
                 break
             except ConnectionError as error:
+                if not self._is_chief and self.story.is_over():
+                    break
                 self.world.note(f"{self.process.name}: {error}")
                 self.note_cut()
                 self._servers.connect()
         if self._is_chief:
-            try:
-                self._save()
-            except ConnectionError:
-                return self._leave()
             self.story.finish(self._step)
         self.process.exit(0)
-
-    def _leave(self):
-        is_left = not self._is_chief and self.story.is_over()
-        self.process.exit(0 if is_left else LOST)
 
     def note_cut(self):
         """The process has lost a connection or ends: an update may be on some servers only."""

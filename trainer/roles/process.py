@@ -1,10 +1,8 @@
 """Common code of the chief and the workers: their plan, hook, server and training."""
 
 import functools
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
@@ -17,8 +15,9 @@ from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.cluster.watchdog import EVALUATOR, POLL_SECS, is_over
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
-from trainer.errors import JobEnded, UserError
+from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator
+from trainer.roles.lost_step import describe_lost, describe_lost_step, translate_lost_step
 from trainer.signals import Interrupted, SignalWatch
 from trainer.training.hooks import MoveHook
 from trainer.training.job import Job
@@ -27,9 +26,6 @@ from trainer.training.parameter_servers import check_has_variables, find_served_
 from trainer.training.plan import JobPlan, build_plan
 from trainer.training.run import translate_errors
 from trainer.training.stopping import EarlyStop
-
-# TensorFlow's messages start with a place in the graph; the reason of the error follows.
-PLACE_IN_GRAPH = re.compile(r"(?s)^Graph execution error:.*?\nNode: '.*?'\n(From \S+:\n)?")
 
 
 class ClusterProcess(NamedTuple):
@@ -290,7 +286,7 @@ def _run_estimator(plan: JobPlan) -> None:
     if cluster.is_distributed and plan.job.config.cluster.strategy != "none":
         # With a strategy, TensorFlow's distribute coordinator starts the server and the session.
         port_guard.guard_server(cluster)
-        with _translate_lost_step(is_synchronous(plan.job)):
+        with translate_lost_step(is_synchronous(plan.job)):
             estimator.train_and_evaluate(run.estimator, spec, run.evaluator.eval_spec)
         return
     server = None
@@ -329,7 +325,7 @@ def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) 
         reason = exchange.error or ("a worker has left" if exchange.has_ended else None)
         if reason is None:
             raise
-        raise _describe_lost(reason) from error
+        raise describe_lost(reason) from error
     finally:
         exchange.close()
 
@@ -337,9 +333,12 @@ def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) 
 def _train_served(plan: JobPlan, servers: Servers, process: ClusterProcess) -> None:
     """Trains with variables on parameter servers, over connections of this process.
 
+    The HeartbeatHook waits for the successor of a server that is lost during training. Here,
+    training begins again if one is lost while a session is prepared or closed.
+
     Raises:
         UserError: a server holds another model.
-        JobEnded: a server has ended while this process prepared or closed its session.
+        Interrupted: a signal has arrived during the wait for a server.
     """
 
     def find(name: str) -> Optional[str]:
@@ -350,46 +349,23 @@ def _train_served(plan: JobPlan, servers: Servers, process: ClusterProcess) -> N
         return plan.cluster.role != "chief" and is_over(process.heartbeat)
 
     servers.find_by(find, lambda: is_left() or process.watch.pending is not None)
-    servers.connect()
     try:
-        _train_here(plan)
-    except tf.errors.OpError as error:
-        if servers.refusal is not None:
-            raise UserError(servers.refusal) from error
-        # When the session is closed, an aborted operation is not repeated.
-        is_aborted = isinstance(error, tf.errors.AbortedError)
-        lost = servers.error or (error.message if is_aborted else None)
-        if lost is None or is_left():
-            raise
-        raise JobEnded(f"a parameter server has ended or does not respond: {lost}") from error
+        while True:
+            servers.connect()
+            if process.watch.pending is not None:
+                raise Interrupted(process.watch.pending)
+            try:
+                _train_here(plan)
+                return
+            except tf.errors.OpError as error:
+                if servers.refusal is not None:
+                    raise UserError(servers.refusal) from error
+                # When the session is closed, an aborted operation is not repeated.
+                is_lost = servers.error is not None or isinstance(error, tf.errors.AbortedError)
+                if is_left() or not is_lost:
+                    raise
+            servers.close()
+            process.heartbeat.steps.start_session()
+            wait_for_checkpoints()
     finally:
         servers.close()
-
-
-@contextmanager
-def _translate_lost_step(synchronous: bool) -> Iterator[None]:
-    """Raises JobEnded instead of TensorFlow's error if another synchronous process has ended."""
-    try:
-        yield
-    except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
-        if not synchronous:
-            raise
-        raise describe_lost_step(error) from error
-
-
-def describe_lost_step(error: Any) -> JobEnded:
-    """Returns the exception that ends a process whose synchronous step was aborted.
-
-    Args:
-        error: TensorFlow's error that aborted the step.
-    """
-    # TensorFlow may have added this prefix several times.
-    reason = PLACE_IN_GRAPH.sub("", error.message).replace("Collective ops is aborted by: ", "")
-    return _describe_lost(reason)
-
-
-def _describe_lost(reason: str) -> JobEnded:
-    line = " ".join(reason.split())[:160]
-    return JobEnded(
-        f"another process of the same synchronous step has ended or does not respond: {line}"
-    )

@@ -15,7 +15,7 @@ from trainer.environment.cluster_spec import Cluster
 from trainer.inputs.shuffle import FileHistory
 from trainer.job_dir.checkpoints import latest_checkpoint, read_step
 from trainer.models.fused.service import ParameterService
-from trainer.models.fused.sharing import PUSH
+from trainer.models.fused.sharing import GET, PUSH, READY, SET
 from trainer.roles.process import ClusterProcess, build_process_plan, train
 from trainer.signals import SignalWatch
 from trainer.training.job import prepare
@@ -121,6 +121,12 @@ def train_chief(make, tmp_path, monkeypatch):
         return groups
 
     return run
+
+
+def test_a_server_that_is_lost_while_the_session_is_prepared_is_waited_for(train_chief):
+    # Within the initial values, in the first checkpoint, and before the first step; then in a step
+    # and within the values of its checkpoint.
+    train_chief([(SET, 2), (GET, 2), (READY, 1), (PUSH, 6), (SET, 2)])
 
 
 def test_a_session_that_is_made_again_counts_from_its_checkpoint(train_chief):

@@ -311,8 +311,12 @@ class _StartHook(estimator.SessionRunHook):
     """
 
     def __init__(self, home: Home):
-        self._home = home
-        self._step = tf.compat.v1.train.get_global_step()
+        def start(step: np.ndarray) -> None:
+            home.variables.start(int(step))
+
+        step = tf.compat.v1.train.get_global_step().read_value()
+        # An operation, so that the loss of a server is handled as in a step.
+        self._start = tf.numpy_function(start, [step], [])
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Tells the servers the global step.
@@ -321,4 +325,4 @@ class _StartHook(estimator.SessionRunHook):
             session: the new session.
             coord: its coordinator.
         """
-        self._home.variables.start(int(session.run(self._step)))
+        session.run(self._start)
