@@ -202,7 +202,9 @@ def prepare(config, schema, console, *, cluster, times=None, checker=None):
 def build_plan(job_, console, watch, *, cluster, make_hooks=None, eval_hooks=()):
     role, folder = job_.role, job_.config.require_job_dir()
     early_stop = EarlyStop(role.story, MetricsLog(folder))
-    monitor = SimpleNamespace(early_stop=early_stop, pace=SimpleNamespace(start_pause=list))
+    monitor = SimpleNamespace(
+        early_stop=early_stop, pace=SimpleNamespace(start_pause=list), finite=None
+    )
     own = Evaluator(role, folder, monitor)
     is_synchronous = job_.config.cluster.strategy in SYNCHRONOUS
     training = Training(
@@ -228,6 +230,10 @@ def start_server(cluster, session_config):
     role = _here()
     role.story.servers[role.name] = server = Server(role.process)
     return server
+
+
+def save_checkpoint(session, step, model_dir, listener):
+    session._training._save(step, session)
 
 
 def train_and_evaluate(estimator, spec, eval_spec):
@@ -285,6 +291,7 @@ _REPLACED = {
     chief: {
         "compatibility": _COMPATIBILITY, "record_start": _no_action, "run": _RUN,
         "describe_plan": lambda plan: "trains", "tf_config": _nothing,
+        "save_checkpoint": save_checkpoint,
     },
     process: {
         "build_plan": build_plan, "start_server": start_server, "tf_config": _nothing,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from estimator_bridge import estimator
+from estimator_bridge import estimator, tf
 from trainer.cluster.heartbeat import FINISHED, RUNNING, TRAINED, HeartbeatFile
 from trainer.cluster.watchdog import EVALUATOR, POLL_SECS
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
@@ -21,6 +21,38 @@ from trainer.training.job import Job
 from trainer.training.monitor import Monitor
 from trainer.training.pace import Pace
 from trainer.training.plan import JobPlan
+from trainer.training.stopping import save_checkpoint
+
+
+class _SaveHook(estimator.SessionRunHook):
+    """Saves a checkpoint when a parameter server has received a signal, and waits for that.
+
+    Args:
+        process: this process.
+        monitor: of the run.
+        job_dir: folder of the checkpoints.
+    """
+
+    def __init__(self, process: ClusterProcess, monitor: Monitor, job_dir: str):
+        self._heartbeat, self._monitor, self._job_dir = process.heartbeat, monitor, job_dir
+        self._servers = [name for name in process.cluster.names if name.startswith("ps-")]
+        # Incarnations of the servers that wait, and have their checkpoint.
+        self._saved: list[str] = []
+
+    def begin(self) -> None:
+        self._step = tf.compat.v1.train.get_global_step()
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        statuses = [self._heartbeat.read(name) for name in self._servers]
+        leaving = [one["incarnation"] for one in statuses if one.get("leaving")]
+        if set(leaving) <= set(self._saved):
+            return
+        self._monitor.pace.start_pause()
+        session = run_context.session
+        step = int(session.run(self._step))
+        save_checkpoint(session, step, self._job_dir, self._monitor.finite)
+        self._saved = leaving
+        self._heartbeat.publish(RUNNING, saved_for=leaving)
 
 
 class _EvaluateHook(estimator.SessionRunHook):
@@ -100,13 +132,13 @@ def _has_last_step(job: Job) -> bool:
 
 def _build_plan(job: Job, process: ClusterProcess) -> JobPlan:
     def make_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
-        hook = _EvaluateHook(
+        evaluating = _EvaluateHook(
             process.heartbeat,
             evaluator,
             pace=monitor.pace,
             throttle_secs=job.config.eval.throttle_secs,
         )
-        return (hook,)
+        return _SaveHook(process, monitor, job.config.require_job_dir()), evaluating
 
     return build_process_plan(job, process, make_hooks)
 

@@ -30,7 +30,8 @@ def run_parameter_server(
     Raises:
         UserError: the address is in use.
         JobEnded: the job failed or was interrupted.
-        Interrupted: a signal arrived, and the chief has ended or trains on without this process.
+        Interrupted: a signal arrived, and the chief has ended or trains on without this process;
+            it has saved a checkpoint, unless it has not got to that.
     """
     engine = _await_engine(heartbeat) if may_serve(config) else "canned"
     if engine == "fused":
@@ -105,11 +106,18 @@ def _serve_until_end(
     try:
         _await_end(cluster, heartbeat, thread)
     except Interrupted:
-        # The chief may have received the same signal, and saves a checkpoint of the variables.
+        # The chief saves a checkpoint of the variables, then or because of the same signal.
+        heartbeat.publish(RUNNING, leaving=True)
         deadline = time.monotonic() + GRACE_SECS
-        while heartbeat.read(CHIEF).get("state") not in ENDED and time.monotonic() < deadline:
+        while not _has_saved(heartbeat) and time.monotonic() < deadline:
             time.sleep(POLL_SECS)
         raise
+
+
+def _has_saved(heartbeat: HeartbeatFile) -> bool:
+    """Returns whether the chief has ended, or has saved a checkpoint because this server ends."""
+    chief = heartbeat.read(CHIEF)
+    return chief.get("state") in ENDED or heartbeat.incarnation in chief.get("saved_for", ())
 
 
 def _await_end(

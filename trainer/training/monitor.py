@@ -55,6 +55,7 @@ class Monitor:
         cluster: the processes that train together. Only the chief writes to job_dir.
 
     Attributes:
+        finite: keeps a model that has diverged from being saved.
         metrics_log: records losses and evaluations.
         pace: measures the speed of training.
         early_stop: decides whether training continues.
@@ -75,7 +76,7 @@ class Monitor:
         self._session = session
         self._last = schedule.last
         self._is_chief = cluster.role == "chief"
-        self._finite = FiniteListener()
+        self.finite = FiniteListener()
         self.metrics_log = MetricsLog(self._job_dir)
         if self._is_chief:
             self.metrics_log.resume_from(schedule.first)
@@ -125,7 +126,7 @@ class Monitor:
                 self._session.watch,
                 self._job_dir,
                 training=self._is_chief,
-                listener=self._finite,
+                listener=self.finite,
             ),
             *given,
             *profile,
@@ -138,7 +139,7 @@ class Monitor:
             given: further listeners.
         """
         # Before all else: a model that has diverged is not saved, so it is not evaluated either.
-        first = [DiscardListener(self._session.watch), self._finite]
+        first = [DiscardListener(self._session.watch), self.finite]
         return [*first, TimesListener(self._session.times), PauseListener(self.pace), *given]
 
     def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:

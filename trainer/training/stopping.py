@@ -15,6 +15,27 @@ from trainer.job_layout import CHECKPOINT_STEM
 from trainer.signals import Interrupted, SignalWatch
 
 
+def save_checkpoint(
+    session: Any, step: int, model_dir: str, listener: Optional[estimator.CheckpointSaverListener]
+) -> None:
+    """Saves a checkpoint, unless there is one of this step; returns when it is complete.
+
+    Args:
+        session: the training session.
+        step: the global step.
+        model_dir: folder of the checkpoints.
+        listener: is asked before, and raises an exception if none must be saved; None: is not.
+    """
+    saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
+    prefix = str(Path(model_dir) / CHECKPOINT_STEM)
+    wait_for_checkpoints()
+    if tf.train.latest_checkpoint(model_dir) != f"{prefix}-{step}":
+        if listener:
+            listener.before_save(session, step)
+        saver.save(session, prefix, global_step=step)
+        wait_for_checkpoints()
+
+
 class InterruptHook(estimator.SessionRunHook):
     """Saves a checkpoint and ends the run when a signal is pending.
 
@@ -76,14 +97,7 @@ class InterruptHook(estimator.SessionRunHook):
             raise Interrupted(self._watch.pending)
         session = run_context.session
         step = int(session.run(self._step))
-        saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
-        prefix = str(Path(self._model_dir) / CHECKPOINT_STEM)
-        wait_for_checkpoints()
-        if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
-            if self._listener:
-                self._listener.before_save(session, step)
-            saver.save(session, prefix, global_step=step)
-            wait_for_checkpoints()
+        save_checkpoint(session, step, self._model_dir, self._listener)
         raise Interrupted(self._watch.pending, step)
 
     def end(self, session: Any) -> None:
