@@ -14,7 +14,8 @@ from trainer.errors import FOLLOWED_STATUS, TEMPORARY_STATUS, USER_ERROR_STATUS
 
 # Seconds after the chief's end within which the other processes have to end by themselves.
 FOLLOW_SECS = 60.0
-# Seconds after which a chief or worker is killed that hangs after others ended because of it.
+# Seconds after which a chief or worker is killed that hangs after others ended because of it, and
+# after which all processes are killed that `stop` has not ended.
 HANG_SECS = 300.0
 RESTART_SECS = 1.0
 # If the chief still reports progress this many seconds after another process ended with
@@ -98,7 +99,9 @@ class Launcher:
         self._chief_wrote = 0.0
         self._first_error: Optional[str] = None
         self._last_lines: dict[str, str] = {}
-        self._stopping = False
+        self._stopping = self._is_killed = False
+        # When `stop` was first called.
+        self._stopped: Optional[float] = None
         addresses = iter(find_addresses(1 + plan.workers + plan.ps))
         self._spec: dict[str, list[str]] = {}
         for role, _ in plan.roles:
@@ -130,9 +133,7 @@ class Launcher:
                 # The chief followed a process that is not restarted. Only `stop` ends the others.
                 chief_ended = time.monotonic()
                 self.stop()
-            if chief_ended is not None and time.monotonic() - chief_ended > FOLLOW_SECS:
-                self._log(f"{len(running)} process(es) did not end; killing them")
-                self.kill()
+            self._kill_late(chief_ended)
             self._restart_stray()
             self._kill_hanging()
             time.sleep(0.1)
@@ -188,6 +189,22 @@ class Launcher:
             if name.partition("-")[0] in TRAINERS:
                 self._log(f"{name} hangs, and others wait for its end; killing it")
                 self._processes.send(signal.SIGKILL, name)
+
+    def _kill_late(self, chief_ended: Optional[float]) -> None:
+        """Kills the processes that run on too long after the chief's end, or after `stop`.
+
+        Args:
+            chief_ended: when the chief ended; None while it runs.
+        """
+        for since, secs, event in (
+            (chief_ended, FOLLOW_SECS, "the end of the chief"),
+            (self._stopped, HANG_SECS, "SIGTERM"),
+        ):
+            is_late = since is not None and time.monotonic() - since > secs
+            if is_late and self._processes.running and not self._is_killed:
+                names = ", ".join(self._processes.running)
+                self._log(f"{names} did not end within {secs:.0f} s of {event}; killing them")
+                self.kill()
 
     def _start(self, name: str) -> None:
         self._failures_at_start[name] = self._failures
@@ -257,12 +274,13 @@ class Launcher:
     def stop(self) -> None:
         """Sends SIGTERM to the chief, after which the others end too; without a chief, to all."""
         self._stopping = True
+        self._stopped = self._stopped or time.monotonic()
         is_running = CHIEF in self._processes.running
         self._processes.send(signal.SIGTERM, *([CHIEF] if is_running else []))
 
     def kill(self) -> None:
         """Kills all running processes."""
-        self._stopping = True
+        self._stopping = self._is_killed = True
         self._processes.send(signal.SIGKILL)
 
     def close(self) -> None:

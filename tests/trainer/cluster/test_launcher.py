@@ -3,6 +3,8 @@
 import io
 import json
 import sys
+import threading
+import time
 
 import pytest
 
@@ -122,6 +124,41 @@ def test_a_signal_before_all_processes_are_there_ends_the_others(monkeypatch):
     launcher = Launcher(launcher_lib.Plan(0, 0, 1, 0, ["--x"]), io.StringIO(), io.StringIO())
     assert (launcher.run(), started) == (143, ["chief-0"])
     launcher.close()
+
+
+IGNORES = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ignores SIGTERM", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_chief_that_hangs_after_a_signal_is_killed(monkeypatch):
+    start = Processes.start
+
+    def ignore(self, name, command, environment):
+        start(self, name, [sys.executable, "-c", IGNORES], environment)
+
+    monkeypatch.setattr(Processes, "start", ignore)
+    monkeypatch.setattr(launcher_lib, "HANG_SECS", 1.0)
+    errors, statuses = io.StringIO(), []
+    launcher = Launcher(launcher_lib.Plan(0, 0, 1, 0, ["--x"]), io.StringIO(), errors)
+    thread = threading.Thread(target=lambda: statuses.append(launcher.run()))
+    thread.start()
+    try:
+        deadline = time.monotonic() + 20
+        while errors.getvalue().count("ignores") < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        launcher.stop()
+        thread.join(20)
+        assert statuses == [137]
+    finally:
+        launcher.kill()
+        thread.join()
+        launcher.close()
+    line = "chief-0, evaluator-0 did not end within 1 s of SIGTERM; killing them"
+    assert errors.getvalue().count(line) == 1
 
 
 def test_processes_without_servers_open_no_ports(run_script):
