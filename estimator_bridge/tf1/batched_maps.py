@@ -15,20 +15,11 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge import terminal
 from estimator_bridge.private_tf import batch_op
 from estimator_bridge.process import batch_first
+from estimator_bridge.tf1 import batched_calls
 
 __all__ = ["are_elementwise", "install"]
 
-# Each element of the result depends on one element of each input, and is computed exactly: not by
-# approximations, which differ between one element and a vector, as may what happens to a NaN.
-_ELEMENTWISE = frozenset(
-    [
-        *("DecodeCSV", "StringToNumber", "Cast", "Identity", "StringStrip", "StringLower"),
-        *("StringUpper", "StringToHashBucketFast", "StringToHashBucket", "StringLength"),
-        *("Abs", "Neg", "Square", "Floor", "Ceil", "Add", "AddV2", "Sub", "Mul", "RealDiv"),
-        *("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd"),
-        *("LogicalOr", "LogicalNot"),
-    ]
-)
+_ELEMENTWISE = batched_calls.ELEMENTWISE | {"DecodeCSV"}
 _MAPS = ("_MapDataset", "_ParallelMapDataset")
 
 
@@ -47,30 +38,38 @@ def _batch(
     as_written = original(dataset, *arguments, **options)
     if in_graphs_only and tf.executing_eagerly_outside_functions():
         return as_written
-    exchanged = _exchange(original, dataset, as_written, arguments, options)
+    mapped, repeats = _unwrap(dataset), []
+    while type(mapped).__name__ == "_RepeatDataset":
+        repeats.append(mapped._count)
+        mapped = _unwrap(mapped._input_dataset)
+    if type(mapped).__name__ not in _MAPS:
+        return as_written
+
+    def batch(rows: Any) -> Any:
+        return original(rows, *arguments, **options)
+
+    exchanged = _exchange(batch, mapped, repeats, as_written)
+    if exchanged is None:
+        elements = batched_calls.call_by_chunks(mapped, original, _unwrap(as_written)._batch_size)
+        exchanged = None if elements is None else batch(_repeat(elements, repeats))
     return as_written if exchanged is None else exchanged
 
 
-def _exchange(
-    original: Any, dataset: Any, as_written: Any, arguments: tuple, options: dict
-) -> Optional[Any]:
+def _repeat(dataset: Any, counts: list) -> Any:
+    for count in reversed(counts):
+        dataset = dataset.repeat(count)
+    return dataset
+
+
+def _exchange(batch: Any, mapped: Any, repeats: list, as_written: Any) -> Optional[Any]:
     """Returns the dataset that parses batches, or None if it may give something else."""
-    repeats = []
-    dataset = _unwrap(dataset)
-    while type(dataset).__name__ == "_RepeatDataset":
-        repeats.append(dataset._count)
-        dataset = _unwrap(dataset._input_dataset)
-    if type(dataset).__name__ not in _MAPS:
-        return None
-    rows, function = _unwrap(dataset._input_dataset), dataset._map_func
+    rows, function = _unwrap(mapped._input_dataset), mapped._map_func
     if rows.element_spec != tf.TensorSpec([], tf.string):
         return None
     graph = function.function.graph
     if graph.external_captures or not are_elementwise(graph.get_operations()):
         return None
-    for count in reversed(repeats):
-        rows = rows.repeat(count)
-    batches = original(rows, *arguments, **options)
+    batches = batch(_repeat(rows, repeats))
     try:
         at_once = tf.compat.v2.data.Dataset.map(batches, function._func)
     except Exception:  # the program's function does not take a vector
@@ -83,12 +82,10 @@ def _exchange(
     batch_first.announce(
         f"{name} parses a batch of rows at once instead of row by row", "row by row"
     )
-    return _parse_batches(batches, function._func, arguments, options, original)
+    return _parse_batches(batches, function._func, batch)
 
 
-def _parse_batches(
-    batches: Any, function: Any, arguments: tuple, options: dict, original: Any
-) -> Any:
+def _parse_batches(batches: Any, function: Any, batch: Any) -> Any:
     """Returns the dataset of parsed batches; of a faulty one, the error that its row raises."""
     datasets = tf.compat.v2.data.Dataset
 
@@ -98,7 +95,7 @@ def _parse_batches(
         at_once = at_once.apply(tf.data.experimental.ignore_errors())
         one_by_one = datasets.from_tensor_slices(rows).map(function)
         # The second is computed only if the first is empty.
-        return at_once.concatenate(original(one_by_one, *arguments, **options)).take(1)
+        return at_once.concatenate(batch(one_by_one)).take(1)
 
     return batches.flat_map(parse)
 

@@ -10,6 +10,7 @@ shares. Where the source cannot be read, the answer is no.
 """
 
 import ast
+import contextlib
 import functools
 import inspect
 import itertools
@@ -21,7 +22,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
-__all__ = ["begin"]
+__all__ = ["begin", "has_effect"]
 
 # Methods by which the containers, locks and pipes of Python and NumPy change.
 _CHANGING = frozenset(
@@ -42,6 +43,8 @@ _LIBRARIES = tuple(
     os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib", "platlib")
 )
 _UNKNOWN = object()
+# Names of what ends an iteration.
+_ENDING = frozenset(["next", "StopIteration", "OutOfRangeError"])
 
 
 def begin(generator: Callable[[], Any]) -> tuple[Iterator, bool]:
@@ -54,6 +57,42 @@ def begin(generator: Callable[[], Any]) -> tuple[Iterator, bool]:
     iterator = iter(source)
     shared = _count_references(source, iterator) > _references_of_one_owner()
     return iterator, not shared and _may_read_ahead(source, iterator)
+
+
+def has_effect(function: Callable[..., Any], within: Callable[..., Any]) -> bool:
+    """Returns whether others may notice when and how often a function is called.
+
+    Args:
+      function: a function of the program. One that may end a dataset, by StopIteration, has an
+        effect.
+      within: the function that hands it to TensorFlow. If autograph has converted both, the source
+        of the inner one is found here.
+    """
+    inner, outside = _unwrap(function), _unwrap(within)
+    if inner is None or outside is None or _is_of_library(inner.__code__.co_filename):
+        return True
+    scope = _scope_of(function, inner)
+    if _is_generated(inner.__code__):
+        codes = [one for one in _list_codes(outside.__code__) if one.co_name == inner.__name__]
+        if len(codes) != 1:
+            return True
+        scope = _Scope(codes[0], outside.__globals__, _find_outer(codes[0], inner))
+    seen: set[types.CodeType] = set()
+    if _find_effect(scope, seen, True) is not None:
+        return True
+    return any(not _ENDING.isdisjoint(code.co_names) for code in seen)
+
+
+def _is_generated(code: types.CodeType) -> bool:
+    return os.path.basename(code.co_filename).startswith("__autograph_generated_file")
+
+
+def _list_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yields the code of the functions that a function defines."""
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield one
+            yield from _list_codes(one)
 
 
 def _count_references(source: Any, iterator: Iterator) -> int:
@@ -168,6 +207,9 @@ def _find_effect(scope: _Scope, seen: set, repeated: bool) -> Optional[str]:
 @functools.lru_cache(maxsize=256)
 def _parse(code: types.CodeType) -> Optional[ast.AST]:
     """Returns the syntax tree of the function or generator expression of a code object."""
+    if _is_generated(code):
+        # There, methods are called by functions of autograph.
+        return None
     try:
         text = textwrap.dedent(inspect.getsource(code))
         tree = ast.parse(text)
@@ -242,15 +284,25 @@ def _unwrap(called: Any) -> Optional[types.FunctionType]:
 def _scope_of(called: Any, function: types.FunctionType) -> _Scope:
     """Returns the scope of a function that the program calls; its arguments come from outside."""
     code = function.__code__
-    outer: dict[str, Any] = {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        try:
-            outer[name] = cell.cell_contents
-        except ValueError:  # not yet assigned
-            outer[name] = _UNKNOWN
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    outer.update(dict.fromkeys(itertools.islice(code.co_varnames, count), _UNKNOWN))
+    outer = _find_outer(code, function)
     if isinstance(called, types.MethodType) and code.co_varnames:
         outer[code.co_varnames[0]] = called.__self__
     return _Scope(code, function.__globals__, outer)
+
+
+def _find_outer(code: types.CodeType, function: types.FunctionType) -> dict[str, Any]:
+    """Returns the values of names that come from outside of a function, but for globals.
+
+    Args:
+      code: that of the function, as the program has it.
+      function: has the variables of outer functions.
+    """
+    outer: dict[str, Any] = dict.fromkeys(code.co_freevars, _UNKNOWN)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        # What is not yet assigned stays unknown.
+        with contextlib.suppress(ValueError):
+            outer[name] = cell.cell_contents
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    outer.update(dict.fromkeys(itertools.islice(code.co_varnames, count), _UNKNOWN))
+    return outer
