@@ -1,6 +1,7 @@
 """`tensorflow.examples.tutorials.mnist.input_data`, which reads MNIST."""
 
 import gzip
+import math
 import os
 from typing import NamedTuple, Optional
 
@@ -49,7 +50,7 @@ class DataSet:
     ):
         del fake_data, one_hot
         if reshape:
-            images = images.reshape(images.shape[0], -1)
+            images = images.reshape(images.shape[0], math.prod(images.shape[1:]))
         if np.dtype(getattr(dtype, "as_numpy_dtype", dtype)) == np.float32:
             images = images.astype(np.float32) * np.float32(1.0 / 255.0)
         self.images, self.labels = images, labels

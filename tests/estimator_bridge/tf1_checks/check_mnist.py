@@ -36,6 +36,11 @@ def test_batches_cover_all_examples(folder):
     np.testing.assert_array_equal(images[order[0]], mnist.train.images[order[1]])
 
 
+def test_no_examples_may_be_kept_for_validation(folder):
+    mnist = input_data.read_data_sets(str(folder), validation_size=0)
+    assert [part.images.shape for part in mnist] == [(30, 784), (0, 784), (10, 784)]
+
+
 def test_error_names_a_missing_file(tmp_path):
     with pytest.raises(RuntimeError, match="train-images-idx3-ubyte.gz"):
         input_data.read_data_sets(str(tmp_path))

@@ -1,7 +1,6 @@
 """The Estimator of `tf.contrib.learn`: `fit`, MetricSpecs and exports on tf.estimator."""
 
 import inspect
-import types
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -16,10 +15,12 @@ from estimator_bridge.tf1.contrib.learn.model_spec import (
     MetricSpec,
     ModeKeys,
     ModelFnOps,
+    NotFittedError,
     PredictionKey,
     ProblemType,
 )
 from estimator_bridge.tf1.contrib.learn.monitors import replace_monitors_with_hooks
+from estimator_bridge.tf1.contrib.learn.parameters import SettableParameters
 from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
@@ -34,10 +35,6 @@ __all__ = [
     "ProblemType",
     "arrays_input_fn",
 ]
-
-
-class NotFittedError(ValueError, AttributeError):
-    """An estimator without a checkpoint is to evaluate, predict or export."""
 
 
 def arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
@@ -96,7 +93,7 @@ def _concatenated(batches):
     return np.concatenate(batches) if batches else np.array([])
 
 
-class FitMixin:
+class FitMixin(SettableParameters):
     """Adds `fit`, `evaluate` with MetricSpecs and `export_savedmodel` to an Estimator class."""
 
     _evaluate_run = evaluate_run
@@ -384,17 +381,19 @@ class Estimator(FitMixin, tf.estimator.Estimator):
 
     def _train_with_estimator_spec(self, estimator_spec, worker_hooks, *arguments):
         # tf.estimator adds a summary unless one has this name; tf.contrib.learn leaves it to heads.
-        named = types.SimpleNamespace(op=types.SimpleNamespace(name="loss"))
-        tf.add_to_collection(tf.GraphKeys.SUMMARIES, named)
-        worker_hooks.insert(0, _Forgotten(named))
+        tf.add_to_collection(tf.GraphKeys.SUMMARIES, _NamedLoss())
         return super()._train_with_estimator_spec(estimator_spec, worker_hooks, *arguments)
 
+    def _validate_features_in_predict_input(self, result):
+        """Gives no warning that constant features never end: `predict` ends after one batch."""
 
-class _Forgotten(tf.train.SessionRunHook):
-    """Takes an item out of the summaries before they are merged."""
 
-    def __init__(self, item):
-        self._item = item
+class _NamedLoss:
+    """An item of the summaries that is there until its name has been read."""
 
-    def begin(self):
-        tf.get_collection_ref(tf.GraphKeys.SUMMARIES).remove(self._item)
+    name = "loss"
+
+    @property
+    def op(self):
+        tf.get_collection_ref(tf.GraphKeys.SUMMARIES).remove(self)
+        return self

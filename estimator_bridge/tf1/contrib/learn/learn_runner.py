@@ -31,7 +31,8 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
     if run_config is not None:
         if not run_config.model_dir:
             raise ValueError("run_config: model_dir is required")
-        experiment = experiment_fn(run_config=run_config, hparams=hparams)
+        # By position, as in 1.x: functions name the second argument as they like.
+        experiment = experiment_fn(run_config, hparams)
     else:
         if hparams is not None:
             raise ValueError("hparams: run_config is required too")

@@ -12,6 +12,7 @@ __all__ = [
     "MetricSpec",
     "ModeKeys",
     "ModelFnOps",
+    "NotFittedError",
     "PredictionKey",
     "ProblemType",
 ]
@@ -22,6 +23,10 @@ LOSS, LOSS_METRIC = "loss", "loss of the model"
 
 _DEFAULT_OUTPUT = "default_output_alternative"
 _DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+class NotFittedError(ValueError, AttributeError):
+    """An estimator without a checkpoint is to evaluate, predict or export."""
 
 
 class ModeKeys:

@@ -1,11 +1,12 @@
 """`tf.contrib.learn.SKCompat`: the methods of scikit-learn for arrays."""
 
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator, arrays_input_fn
+from estimator_bridge.tf1.contrib.learn.parameters import SettableParameters
 
 __all__ = ["SKCompat"]
 
 
-class SKCompat:
+class SKCompat(SettableParameters):
     """An estimator with methods only for arrays, as in scikit-learn.
 
     Args:

@@ -163,7 +163,8 @@ def read_batch_examples(
       queue_capacity: int, capacity of the queue.
       num_threads: int, number of reading threads.
       read_batch_size: int, records read at once.
-      parse_fn: function applied to the records, or None.
+      parse_fn: function of a record, or of a vector of them if `read_batch_size` is above 1; None
+        keeps the records. A list that it returns becomes one tensor.
       name: name of the name scope.
       seed: seed of the shuffling.
 
@@ -180,17 +181,20 @@ def read_batch_examples(
         queue = tf.train.string_input_producer(
             files, num_epochs=num_epochs, shuffle=randomize_input, seed=seed
         )
+        many = read_batch_size > 1
         records = []
         for _ in range(num_threads):
-            _, value = reader().read_up_to(queue, read_batch_size)
-            records.append([parse_fn(value) if parse_fn else value])
+            source = reader()
+            _, value = source.read_up_to(queue, read_batch_size) if many else source.read(queue)
+            value = parse_fn(value) if parse_fn else value
+            records.append(value if isinstance(value, dict) else [tf.convert_to_tensor(value)])
         if randomize_input:
             return tf.train.shuffle_batch_join(
                 records,
                 batch_size,
                 capacity=queue_capacity,
                 min_after_dequeue=max(queue_capacity // 4, 1),
-                enqueue_many=True,
+                enqueue_many=many,
                 allow_smaller_final_batch=num_epochs is not None,
                 seed=seed,
             )
@@ -198,7 +202,7 @@ def read_batch_examples(
             records,
             batch_size,
             capacity=queue_capacity,
-            enqueue_many=True,
+            enqueue_many=many,
             allow_smaller_final_batch=num_epochs is not None,
         )
 

@@ -1,0 +1,98 @@
+"""Estimators, runners and readers of tf.contrib.learn, as programs use them."""
+
+import logging
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+learn = tf.contrib.learn
+
+
+@pytest.fixture
+def regressor(tmp_path):
+    return learn.LinearRegressor(
+        [tf.contrib.layers.real_valued_column("x")], model_dir=str(tmp_path / "model")
+    )
+
+
+@pytest.fixture
+def warnings():
+    found = []
+
+    class Collecting(logging.Handler):
+        def emit(self, record):
+            found.append(record.getMessage())
+
+    handler = Collecting(logging.WARNING)
+    logging.getLogger("tensorflow").addHandler(handler)
+    yield found
+    logging.getLogger("tensorflow").removeHandler(handler)
+
+
+def rows():
+    return {"x": tf.constant([[1.0], [2.0]])}, tf.constant([[2.0], [4.0]])
+
+
+def test_an_experiment_fn_names_its_second_argument_as_it_likes(regressor):
+    def make(run_config, params):
+        assert params.rate == 3
+        return learn.Experiment(regressor, rows, rows, train_steps=2, eval_steps=1)
+
+    config = learn.RunConfig(model_dir=regressor.model_dir)
+    hparams = tf.contrib.training.HParams(rate=3)
+    learn.learn_runner.run(make, run_config=config, schedule="train", hparams=hparams)
+    assert regressor.get_variable_value("global_step") == 2
+
+
+def test_training_and_predicting_constants_give_no_warning(regressor, warnings):
+    regressor.fit(input_fn=rows, steps=2)
+    assert len(list(regressor.predict(input_fn=lambda: rows()[0]))) == 2
+    assert warnings == []
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(f"{regressor.model_dir}/model.ckpt-2.meta")
+        assert [one.op.name for one in tf.get_collection("summaries")].count("loss") == 1
+
+
+def test_parameters_are_read_and_set_as_in_scikit_learn():
+    class Own(learn.Estimator):
+        def __init__(self, number, inner=None):
+            self.number, self.inner = number, inner
+            super().__init__(lambda features, labels, mode, params: None, params={"rate": 1})
+
+    estimator = Own(5, inner=Own(6))
+    assert estimator.get_params(deep=False) == {
+        "number": 5,
+        "inner": estimator.inner,
+        "params": {"rate": 1},
+    }
+    assert estimator.get_params()["inner__number"] == 6
+    assert estimator.set_params(number=7, params={"rate": 2}, inner__number=8) is estimator
+    assert (estimator.number, estimator.params, estimator.inner.number) == (7, {"rate": 2}, 8)
+    assert estimator.set_params(**estimator.get_params()) is estimator
+    assert learn.SKCompat(estimator).get_params() == {}
+    with pytest.raises(ValueError, match="no parameter 'other'"):
+        estimator.set_params(other__rate=1)
+
+
+@pytest.mark.parametrize(("kind", "batch"), [(list, 1), (dict, 1), (dict, 2)])
+def test_batches_of_examples_are_parsed_one_by_one(tmp_path, kind, batch):
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(f"{number},{2 * number}\n" for number in range(7)))
+
+    def parse(line):
+        assert line.shape.as_list() == ([] if batch == 1 else [None])
+        columns = tf.decode_csv(line, [[0], [0]])
+        return columns if kind is list else dict(zip("ab", columns))
+
+    examples = learn.read_batch_examples(
+        str(path), 3, tf.TextLineReader, False, 1, read_batch_size=batch, parse_fn=parse
+    )
+    found = []
+    with tf.train.MonitoredSession() as session:
+        while not session.should_stop():
+            values = session.run(examples)
+            found.append(values if kind is list else np.stack([values["a"], values["b"]], 1))
+    expected = np.stack([np.arange(7), 2 * np.arange(7)], 1)
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+    assert [len(one) for one in found] == [3, 3, 1]
