@@ -1,4 +1,4 @@
-"""The commands that an engine can run, as those need to know them that render jobs."""
+"""The commands that Beam and Spark can run, as seen by the modules that render jobs."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Optional
@@ -14,11 +14,11 @@ class EngineCommand(NamedTuple):
     """A command.
 
     Attributes:
-        words: what follows python -m: the module, and the name of a command in it.
-        parse: returns the checked flags; None if they only ask for help.
-        find_output: returns what the command writes; None: only its standard output.
-        paths: flags that name what the workers read or write.
-        verdicts: exit statuses that are no failures: to run it again does not change them.
+        words: the arguments after python -m: the module, and the name of its subcommand if any.
+        parse: returns the checked flags; None if they request only help.
+        find_output: returns the path to which the command writes; None: standard output only.
+        paths: flags whose values are paths that the workers read or write.
+        verdicts: exit statuses that are results, not failures. Such a job is not retried.
     """
 
     words: Sequence[str]
@@ -38,7 +38,7 @@ class EngineCommand(NamedTuple):
         """
         values = self.parse(argv)
         if values is None:
-            raise UserError(f"after --: give the flags of {' '.join(self.words)}, and no --help")
+            raise UserError("--help after --: the job would only print its flags; remove it")
         return values
 
 
@@ -48,7 +48,9 @@ def _parse_predict(argv: list[str]) -> Optional[Values]:
 
     values = parse(argv)
     if values is not None and (not values.data or is_file_name(values.output)):
-        raise UserError("after --: give --data, and a folder as --output")
+        raise UserError(
+            "after --: a job predicts files into a folder; give --data=FILES and --output=FOLDER"
+        )
     return values
 
 
@@ -69,7 +71,7 @@ def _parse_infer(argv: list[str]) -> Optional[Values]:
 
     values = parse_infer(argv)
     if values is not None and not values.output:
-        raise UserError("after --: give --output=FILE for the schema")
+        raise UserError("after --: --output: not given; name a file for the schema")
     return values
 
 

@@ -3,6 +3,7 @@
 import importlib.metadata
 import platform
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ HELP_FLAGS = ("help", "h", "helpfull", "version")
 LISTED = "(--help lists the flags)"
 STRAY_HINT = f"write --name=value {LISTED}"
 TASK_FLAGS_HINT = f"flags of trainer.task go after -- {LISTED}"
+HELP_WIDTH = 100
 
 
 # Receives the flags that commands declare, instead of running them; None: they run.
@@ -86,7 +88,7 @@ def read_version(values: flags.FlagValues) -> Optional[str]:
 
 
 def list_flags(values: flags.FlagValues) -> str:
-    """Returns one line per flag: its name, what it is, and its default in brackets.
+    """Returns the name of each flag, what it does, and its default in brackets.
 
     Args:
         values: the flags.
@@ -96,8 +98,17 @@ def list_flags(values: flags.FlagValues) -> str:
     lines = []
     for name in names:
         default = values[name].default
-        suffix = f" [{default}]" if default not in (None, "", [], False) else ""
-        lines.append(f"  --{name:<{width}}{values[name].help}{suffix}")
+        is_shown = default is not False and default not in (None, "", [])
+        # absl breaks the line in the help of a flag that may be repeated.
+        words = [*(values[name].help or "").split(), *([f"[{default}]"] if is_shown else [])]
+        lines += textwrap.wrap(
+            " ".join(words),
+            HELP_WIDTH,
+            initial_indent=f"  --{name:<{width}}",
+            subsequent_indent=" " * (width + 4),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     return "\n".join(lines)
 
 
@@ -186,7 +197,7 @@ def read_render(argv: list[str], usage: str) -> Optional[list[str]]:
         print(describe_version())
         return None
     if argv[0] != "render":
-        raise UserError(f"{argv[0]!r}: no such command; use render")
+        raise UserError(f"{argv[0]!r}: no such command; the only command is render")
     return argv[1:]
 
 
@@ -224,8 +235,12 @@ def parse_export_flags(
 
     def define_all(values: flags.FlagValues) -> None:
         for name, meaning in (
-            ("export", "folder of an export, exporter or job; the first word needs no --export="),
-            ("job_dir", "a job: its newest export of best, otherwise of final or latest"),
+            (
+                "export",
+                "folder of an export, of an exporter or of a job; may also be the first argument, "
+                "without --export=",
+            ),
+            ("job_dir", "folder of a job: its newest export of best, otherwise of final or latest"),
         ):
             flags.DEFINE_string(name, None, meaning, flag_values=values)
         define(values)
@@ -274,4 +289,5 @@ def require(values: flags.FlagValues, *names: str) -> None:
     """
     for name in names:
         if not values[name].value:
-            raise UserError(f"--{name}: not given; {values[name].help} {LISTED}")
+            meaning = (values[name].help or "").partition(";")[0]
+            raise UserError(f"--{name}: not given, but required: {meaning} {LISTED}")

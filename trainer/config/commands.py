@@ -34,7 +34,10 @@ def define_storage(values: flags.FlagValues) -> None:
     """
     for option in config_lib.list_options():
         if option.section == "storage":
-            flags.DEFINE_string(option.name, None, option.description, flag_values=values)
+            default = "" if option.default is None else f"; unset: {option.default}"
+            flags.DEFINE_string(
+                option.name, None, f"{option.description}{default}", flag_values=values
+            )
 
 
 def define_reading(values: flags.FlagValues) -> None:

@@ -172,27 +172,28 @@ class StorageConfig(Section):
 
     reader: Literal["auto", "mount", "client", "tensorflow"] = Field(
         "auto",
-        description="access to gs://: /gcs/BUCKET (mount), google-cloud-storage (client) or "
-        "TensorFlow; auto: the mount if there is one, for data, otherwise the client",
+        description="how gs:// paths are accessed: mount: the files below /gcs/BUCKET; client: the "
+        "package google-cloud-storage; tensorflow: TensorFlow's file system; auto: the mount for "
+        "data if there is one, otherwise the client",
     )
     cache_dir: OptionalStr = Field(
         None,
-        description="folder for local copies; unset: in ~/.cache",
+        description="folder for local copies of gs:// files; unset: a folder in ~/.cache",
     )
     cache_gib: float = Field(
         20.0,
         gt=0,
-        description="size limit of local copies of data files, GiB",
+        description="size limit of the local copies of data files, GiB",
     )
     timeout_secs: float = Field(
         60.0,
         gt=0,
-        description="timeout of one request, seconds",
+        description="timeout of one request to the bucket, seconds",
     )
     patience_secs: float = Field(
         300.0,
         gt=0,
-        description="how long a failed request is repeated, seconds",
+        description="how long a failed request to the bucket is repeated, seconds",
     )
 
 

@@ -42,9 +42,11 @@ from trainer.schema.types import Schema
 USAGE = """
 python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
 
-Reports per column what does not fit the schema, and what has drifted from the training data of the
-model in JOB_DIR. Exit status 0: everything fits; 1: something does not (with --fail_on_drift also:
-has drifted); 2: wrong usage.
+Reports for each column which values do not fit the schema. With --statistics, it also reports how
+far the values have drifted from the training data of the job in JOB_DIR.
+
+Exit status: 0 everything fits; 1 something does not fit, or with --fail_on_drift has drifted; 2
+wrong usage.
 """
 LEGEND = (
     f"PSI: sum of (p - q) ln(p / q) over bins of the training data (Siddiqi, 2006); up to "
@@ -139,19 +141,23 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
 
 
 def _define(values: flags.FlagValues) -> None:
-    flags.DEFINE_string("schema", None, "YAML schema", flag_values=values)
-    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_string("schema", None, "YAML file of the schema", flag_values=values)
+    text = "data files: paths, globs and directories, separated by commas"
+    flags.DEFINE_list("data", [], text, flag_values=values)
     flags.DEFINE_string(
         "statistics",
         None,
-        "job_dir of a model: report drift from its training data",
+        "job_dir of a trained job, or its file of statistics: report the drift from its training "
+        "data; unset: no drift",
         flag_values=values,
     )
-    flags.DEFINE_boolean("serving", False, "data have no label and no weight", flag_values=values)
+    text = "the data are serving requests, without the columns of label and weight"
+    flags.DEFINE_boolean("serving", False, text, flag_values=values)
     flags.DEFINE_enum(
         "format", "text", ["text", "json"], "format of the report", flag_values=values
     )
-    flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
+    text = "end with status 1 also if a column has drifted"
+    flags.DEFINE_boolean("fail_on_drift", False, text, flag_values=values)
     define_format(values)
     define_engine(values)
     define_reading(values)

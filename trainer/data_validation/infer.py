@@ -34,7 +34,9 @@ from trainer.storage.partition_names import list_varying
 USAGE = """
 python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
 
-Infers a commented schema from CSV, Parquet or TFRecord files, and prints or writes it.
+Reads CSV, Parquet, JSON lines or TFRecord files, and infers a schema: the columns, their types and
+the label, as YAML with comments. It prints the schema, or writes it to --output. Edit the schema,
+and train with --data.schema_file=FILE.
 """
 
 
@@ -173,33 +175,45 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
 
 
 def _define(values: flags.FlagValues) -> None:
-    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
-    flags.DEFINE_string("label", None, "column to predict", flag_values=values)
-    flags.DEFINE_string("output", None, "file to write; unset: print", flag_values=values)
-    flags.DEFINE_boolean("overwrite", False, "replace --output", flag_values=values)
+    text = "data files: paths, globs and directories, separated by commas"
+    flags.DEFINE_list("data", [], text, flag_values=values)
+    flags.DEFINE_string("label", None, "name of the column to predict", flag_values=values)
+    text = "file for the schema; unset: standard output"
+    flags.DEFINE_string("output", None, text, flag_values=values)
+    text = "replace --output if it exists"
+    flags.DEFINE_boolean("overwrite", False, text, flag_values=values)
     flags.DEFINE_string(
         "delimiter",
         "auto",
-        "CSV field delimiter; auto: a comma, semicolon, tab or vertical bar, by the first rows",
+        "delimiter of CSV fields, one character, \\t or tab for a tab; auto: the comma, semicolon, "
+        "tab or vertical bar that fits the first rows",
         flag_values=values,
     )
     flags.DEFINE_string(
         "encoding",
         "auto",
-        "encoding of CSV files; auto: utf-8, utf-16 or cp1252, by their bytes",
+        "encoding of CSV files, such as latin-1; auto: utf-8, utf-16 or cp1252, detected from the "
+        "bytes",
         flag_values=values,
     )
     flags.DEFINE_enum(
-        "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
+        "header",
+        "auto",
+        ["auto", "yes", "no"],
+        "whether CSV files begin with a line of column names; auto: detected from the first rows",
+        flag_values=values,
     )
     flags.DEFINE_list(
-        "columns", [], "names for a CSV file without a header, a,b,c", flag_values=values
+        "columns",
+        [],
+        "column names for CSV files without such a line: a,b,c; unset: column_1, column_2, ...",
+        flag_values=values,
     )
     flags.DEFINE_enum(
         "format",
         "auto",
         config_lib.DATA_FORMATS,
-        "file format; auto: by the first bytes of the file",
+        "format of the data files; auto: by the name and the first bytes of each file",
         flag_values=values,
     )
     define_engine(values)

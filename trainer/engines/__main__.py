@@ -1,4 +1,4 @@
-"""python -m trainer.engines: renders what runs a command on Dataflow or Dataproc.
+"""python -m trainer.engines: writes the files that run a command on Dataflow or Dataproc.
 
   python -m trainer.engines render --kind=dataflow-template --name=score --image=IMAGE \\
       --project=P --region=europe-west4 --temp_location=gs://BUCKET/tmp --workers=10 \\
@@ -8,10 +8,15 @@
       --project=P --region=europe-west4 --workers=10 --output=score.json -- \\
       --export=gs://... --data=gs://... --output=gs://...
 
-Flags of the command go after --; with --command, a batch of Dataproc runs trainer.evaluate,
-trainer.gate or trainer.schema instead of trainer.predict, and a template trainer.evaluate. A
-template is a folder: a Dockerfile, the specification, and the request that starts a job with these
-flags. The commands that follow are printed.
+The flags of the command that runs there follow after --; render checks them. render sends nothing.
+It prints the commands that start the job.
+
+--kind=dataflow-template writes a flex template of Dataflow, for trainer.predict or
+trainer.evaluate. The folder --output then contains a Dockerfile, the specification of the template,
+and the request that starts a job with these flags.
+
+--kind=dataproc-batch writes the request for a batch of Dataproc Serverless, as JSON. --command
+chooses what it runs: predict (the default), evaluate, gate, or infer and check of trainer.schema.
 """
 
 import json
@@ -30,7 +35,7 @@ from trainer.engines import rendering
 from trainer.engines.rendering import BATCH, TEMPLATE, Parameter, Place
 from trainer.errors import UserError
 
-# Version of Beam in the template's image.
+# Default versions of the template's image.
 BEAM_VERSION = "2.77.0"
 PYTHON_VERSION = "3.12"
 TEMPLATE_FLAGS = ("temp_location", "template", "template_image", "beam_version", "python_version")
@@ -61,8 +66,8 @@ def _main(argv: list[str]) -> int:
             raise UserError(f"--{name}: has no effect with --kind={values.kind}; remove it")
     if values.kind == TEMPLATE and values.command not in rendering.TEMPLATES:
         raise UserError(
-            f"--command={values.command}: a template runs {' or '.join(rendering.TEMPLATES)}, "
-            f"since its launcher ends before there are results; render --kind={BATCH}"
+            f"--command={values.command}: a template runs only {' or '.join(rendering.TEMPLATES)}, "
+            f"because its launcher ends before the results exist; use --kind={BATCH}"
         )
     given: dict[str, Any] = {name: values[name].value for name in Place._fields}
     place = Place(**given)
@@ -83,7 +88,7 @@ def _read_flags(command: EngineCommand, words: list[str]) -> dict[str, str]:
     given = {}
     for name in rendering.FIXED:
         if name in values and values[name].present:
-            raise UserError(f"--{name}: has no effect here; remove it")
+            raise UserError(f"--{name}: has no effect after --, because render sets it; remove it")
     for name in values:
         flag = values[name]
         if flag.present:
@@ -95,7 +100,10 @@ def _read_flags(command: EngineCommand, words: list[str]) -> dict[str, str]:
 def _write_template(place: Place, values: flags.FlagValues, given: dict[str, str]) -> None:
     arguments.require(values, "output", "template", "template_image")
     if not storage.is_remote(values.template):
-        raise UserError(f"--template={values.template}: name a gs:// path for the specification")
+        raise UserError(
+            f"--template={values.template}: Dataflow reads the specification from a bucket; name a "
+            "gs:// path"
+        )
     beam, image = values.beam_version, values.template_image
     command = COMMANDS[values.command]
     texts = {
@@ -122,7 +130,7 @@ def _write_template(place: Place, values: flags.FlagValues, given: dict[str, str
         "flexTemplates:launch"
     )
     print(
-        f"{folder}: build and push the image, store the specification, and start a job:\n"
+        f"{folder}: next, build and push the image, copy the specification, and start a job:\n"
         f"  {quote_command('docker', 'build', '--push', '-t', image, str(folder))}\n"
         f"  {quote_command('gcloud', 'storage', 'cp', specification, values.template)}\n"
         f"  {_post(url, folder / rendering.LAUNCH)}"
@@ -157,37 +165,84 @@ def _list_parameters(command: EngineCommand) -> list[Parameter]:
     return [
         Parameter(name, flag.help or "", getattr(flag.parser, "enum_values", ()), flag.boolean)
         for name, flag in ((name, values[name]) for name in values)
-        # The service allows no dots.
+        # Dataflow allows no dots in the name of a parameter.
         if name not in (*rendering.FIXED, *arguments.HELP_FLAGS) and "." not in name
     ]
 
 
-_HINT = "flags of the command go after -- (--help lists the flags)"
+_HINT = "write --name=value; flags of --command go after -- (--help lists the flags)"
 
 
 def _define(values: flags.FlagValues) -> None:
     packages = f"/opt/venv/lib/python{PYTHON_VERSION}/site-packages"
     python = ".".join(platform.python_version_tuple()[:2])
-    flags.DEFINE_enum("kind", None, [TEMPLATE, BATCH], "what is rendered", flag_values=values)
-    text = "what a batch or a template runs; its flags go after --"
+    text = "what to write: a flex template of Dataflow or a batch of Dataproc"
+    flags.DEFINE_enum("kind", None, [TEMPLATE, BATCH], text, flag_values=values)
+    text = (
+        "command that runs there, with its flags after --; infer and check are those of "
+        f"trainer.schema; a template runs only {' or '.join(rendering.TEMPLATES)}"
+    )
     flags.DEFINE_enum("command", "predict", list(COMMANDS), text, flag_values=values)
-    flags.DEFINE_integer("workers", 2, "number of machines", 1, flag_values=values)
+    text = "Dataflow: maximum number of machines; Dataproc: number of executors"
+    flags.DEFINE_integer("workers", 2, text, 1, flag_values=values)
     for name, default, meaning in (
-        ("name", None, "name of the job"),
-        ("image", None, "container image with this package and the export's TensorFlow"),
-        ("project", None, "project of the cloud"),
-        ("region", None, "region of the cloud"),
-        ("machine", None, "machine type, as n2-standard-4; Dataproc: cores of an executor"),
-        ("memory", None, "Dataproc: memory of an executor, as 16g"),
-        ("account", None, "e-mail address of the service account"),
-        ("subnetwork", None, "subnetwork of the machines"),
-        ("temp_location", None, "Dataflow: gs:// folder for what it writes meanwhile"),
-        ("template", None, "Dataflow: gs:// path for the specification"),
-        ("template_image", None, "Dataflow: name of the image that is built from the Dockerfile"),
-        ("beam_version", BEAM_VERSION, "Dataflow: version of Beam in that image"),
-        ("python_version", PYTHON_VERSION, f"Dataflow: of the image; here it is {python}"),
-        ("spark_main", f"{packages}/trainer/engines/submitted.py", "Dataproc: file in the image"),
-        ("output", None, "Dataflow: folder to write; Dataproc: file; unset: standard output"),
+        ("name", None, "name of the job; lower-case letters, digits and hyphens, at most 63"),
+        ("image", None, "container image with this package and the TensorFlow of the export"),
+        ("project", None, "ID of the Google Cloud project"),
+        ("region", None, "Google Cloud region of the job, such as europe-west4"),
+        (
+            "machine",
+            None,
+            "Dataflow: machine type, such as n2-standard-4; Dataproc: cores of each executor, "
+            f"{', '.join(rendering.DATAPROC_CORES)}; unset: the service's default",
+        ),
+        (
+            "memory",
+            None,
+            "Dataproc: memory of each executor, such as 16g or 512m; unset: the service's default",
+        ),
+        (
+            "account",
+            None,
+            "e-mail address of the service account that the job runs as; unset: the project's "
+            "default",
+        ),
+        ("subnetwork", None, "subnetwork of the machines; unset: the project's default"),
+        (
+            "temp_location",
+            None,
+            "Dataflow: gs:// folder for temporary files of the job; required for a template",
+        ),
+        (
+            "template",
+            None,
+            "Dataflow: gs:// path to which you copy the specification of the template; required "
+            "for a template",
+        ),
+        (
+            "template_image",
+            None,
+            "Dataflow: name of the container image that you build from the Dockerfile; required "
+            "for a template",
+        ),
+        ("beam_version", BEAM_VERSION, "Dataflow: version of Beam in the image of the template"),
+        (
+            "python_version",
+            PYTHON_VERSION,
+            f"Dataflow: minor version of Python in --image; the Python of this command is {python}",
+        ),
+        (
+            "spark_main",
+            f"{packages}/trainer/engines/submitted.py",
+            "Dataproc: path of trainer/engines/submitted.py in --image; set it if the image has "
+            "this package elsewhere",
+        ),
+        (
+            "output",
+            None,
+            "Dataflow: folder for the files of the template; required. Dataproc: file for the "
+            "request; unset: standard output",
+        ),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
 

@@ -54,19 +54,22 @@ def define_engine(values: flags.FlagValues) -> None:
         "engine",
         LOCAL,
         [LOCAL, BEAM, SPARK],
-        "what reads the files: this process, Apache Beam or Apache Spark",
+        "what reads the files; local: this machine; beam: Apache Beam; spark: Apache Spark. Use "
+        "beam or spark if the files are too large for one machine",
         flag_values=values,
     )
     flags.DEFINE_string(
         "beam_options",
         None,
-        "options of Beam's pipeline: '--runner=DataflowRunner --region=…'",
+        "with --engine=beam: options of the pipeline, such as '--runner=DataflowRunner "
+        "--region=REGION'; unset: the DirectRunner, on this machine",
         flag_values=values,
     )
     flags.DEFINE_string(
         "spark_options",
         None,
-        "properties of Spark: 'master=spark://host:7077 spark.executor.memory=4g'",
+        "with --engine=spark: address of the cluster and properties of Spark, such as "
+        "'master=spark://HOST:7077 spark.executor.memory=4g'; unset: all cores of this machine",
         flag_values=values,
     )
 

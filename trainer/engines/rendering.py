@@ -11,17 +11,17 @@ from trainer.errors import UserError
 TEMPLATE, BATCH = "dataflow-template", "dataproc-batch"
 # Names of the files of a template.
 DOCKERFILE, SPECIFICATION, LAUNCH = "Dockerfile", "template.json", "launch.json"
-# Spark 4 with Java 17; it is mounted into the container.
+# This runtime has Spark 4 and Java 17, which Dataproc mounts into the container.
 DATAPROC_VERSION = "3.0"
 DATAPROC_CORES = ("4", "8", "16")
-# In the image of this package.
+# Python in the image of this package.
 PYTHON = "/opt/venv/bin/python"
-# Flags that are no parameters: the template decides, or an engine does not have them.
+# Flags that are not parameters: render sets them, or they have no meaning on an engine.
 FIXED = (
     *("as", "engine", "beam_options", "spark_options", "part", "processes", "row"),
     "all_checkpoints",
 )
-# Command that a template can run → what it does, and the flags that it needs.
+# Command that a template can run → what it does, and its required flags.
 TEMPLATES = {
     "predict": ("Predicts the rows of files with an export", ("data", "output")),
     "evaluate": ("Evaluates a checkpoint of a job, by slice", ("job_dir",)),
@@ -34,14 +34,14 @@ class Place(NamedTuple):
     Attributes:
         name: of the job.
         image: container image with this package.
-        project: of the cloud.
-        region: of the cloud.
-        workers: number of machines.
-        machine: type of a machine of Dataflow, or number of cores of an executor of Dataproc.
-        memory: of an executor of Dataproc: 8g.
+        project: ID of the Google Cloud project.
+        region: Google Cloud region.
+        workers: maximum number of Dataflow machines, or number of Dataproc executors.
+        machine: Dataflow machine type, or number of cores of a Dataproc executor.
+        memory: memory of a Dataproc executor, such as 8g.
         account: e-mail address of the service account; None: the project's default.
-        subnetwork: of the machines; None: the project's default.
-        temp_location: gs:// folder for what the service writes meanwhile.
+        subnetwork: subnetwork of the machines; None: the project's default.
+        temp_location: gs:// folder for temporary files of Dataflow.
     """
 
     name: str
@@ -60,10 +60,10 @@ class Parameter(NamedTuple):
     """A flag that is a parameter of a template.
 
     Attributes:
-        name: of the flag.
-        help: of the flag.
-        choices: the values that it may have; empty: any.
-        is_boolean: whether it is true or false.
+        name: name of the flag.
+        help: help text of the flag.
+        choices: the values that it accepts; empty: any.
+        is_boolean: whether its value is true or false.
     """
 
     name: str
@@ -73,22 +73,25 @@ class Parameter(NamedTuple):
 
 
 def check_place(place: Place, kind: str) -> None:
-    """Raises if an option has a form that the service refuses.
+    """Checks the options that the service would reject.
 
     Args:
         place: the options.
         kind: TEMPLATE or BATCH.
 
     Raises:
-        UserError: an option is wrong.
+        UserError: an option is invalid.
     """
     if not re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", place.name):
         raise UserError(
-            f"--name={place.name}: write up to 63 small letters, digits and hyphens, a letter first"
+            f"--name={place.name}: write at most 63 lower-case letters, digits and hyphens; begin "
+            "with a letter"
         )
     if kind == TEMPLATE:
         if place.temp_location is None or not storage.is_remote(place.temp_location):
-            raise UserError("--temp_location: name a gs:// folder for the files of the service")
+            raise UserError(
+                "--temp_location: required for a template; name a gs:// folder for temporary files"
+            )
         if place.memory:
             raise UserError(f"--memory: has no effect with --kind={TEMPLATE}; remove it")
         return
@@ -96,37 +99,40 @@ def check_place(place: Place, kind: str) -> None:
         raise UserError(f"--temp_location: has no effect with --kind={BATCH}; remove it")
     if place.machine is not None and place.machine not in DATAPROC_CORES:
         raise UserError(
-            f"--machine={place.machine}: an executor has {', '.join(DATAPROC_CORES)} cores; "
-            "write one of these"
+            f"--machine={place.machine}: for Dataproc, write the cores of an executor: "
+            f"{', '.join(DATAPROC_CORES)}"
         )
     if place.memory is not None and not re.fullmatch(r"[1-9]\d*[mg]", place.memory):
-        raise UserError(f"--memory={place.memory}: write a size such as 16g")
+        raise UserError(f"--memory={place.memory}: write a size such as 16g or 512m")
 
 
 def check_remote(parameters: Mapping[str, str], names: Sequence[str]) -> None:
-    """Raises if the workers cannot reach a path.
+    """Checks that the workers can read and write the paths of a command.
 
     Args:
         parameters: flag of the command → value.
         names: flags that name paths.
 
     Raises:
-        UserError: a path is of this machine.
+        UserError: a path is on this machine, not in a bucket.
     """
     for name in names:
         for path in filter(None, parameters.get(name, "").split(",")):
             if not storage.is_remote(path):
-                raise UserError(f"--{name}={path}: the workers cannot reach it; name a gs:// path")
+                raise UserError(
+                    f"--{name}={path}: the workers cannot read a path of this machine; name a "
+                    "gs:// path"
+                )
 
 
 def build_dockerfile(image: str, beam: str, python: str, module: str) -> str:
-    """Returns the Dockerfile of a template, whose image both starts the job and works.
+    """Returns the Dockerfile of a template; its image is that of the launcher and of the workers.
 
     Args:
-        image: with this package in a virtual environment.
+        image: base image with this package in a virtual environment.
         beam: version of Beam.
-        python: minor version of Python in the image: 3.12.
-        module: of the command that it runs: trainer.predict.
+        python: minor version of Python in the image, such as 3.12.
+        module: module of the command that it runs, such as trainer.predict.
     """
     launcher = "/opt/google/dataflow/python_template_launcher"
     base = f"gcr.io/dataflow-templates-base/python{python.replace('.', '')}-template-launcher-base"
@@ -155,11 +161,11 @@ def build_specification(
     """Returns the ContainerSpec of a template.
 
     Args:
-        place: where it runs by default.
+        place: the defaults of its jobs.
         beam: version of Beam.
-        parameters: of the template.
-        image: built from the Dockerfile.
-        command: of TEMPLATES.
+        parameters: parameters of the template.
+        image: image that is built from the Dockerfile.
+        command: a key of TEMPLATES.
     """
     what, required = TEMPLATES[command]
     return {
@@ -209,7 +215,7 @@ def build_launch(place: Place, template: str, parameters: Mapping[str, str]) -> 
     """Returns the LaunchFlexTemplateRequest that starts a job.
 
     Args:
-        place: names the job.
+        place: contains the name of the job.
         template: gs:// path of the ContainerSpec.
         parameters: flag of the command → value.
     """
@@ -226,15 +232,17 @@ def build_batch(place: Place, main: str, words: Sequence[str]) -> dict[str, Any]
     """Returns the Batch of Dataproc.
 
     Args:
-        place: where it runs.
+        place: where and on which machines it runs.
         main: path of trainer/engines/submitted.py in the image.
-        words: the command, with its flags.
+        words: the command and its flags.
 
     Raises:
-        UserError: `main` is no absolute path.
+        UserError: `main` is not an absolute path.
     """
     if not main.startswith("/"):
-        raise UserError(f"--spark_main={main}: write an absolute path in the image")
+        raise UserError(
+            f"--spark_main={main}: write the absolute path of submitted.py in the image"
+        )
     properties = {
         "spark.dynamicAllocation.enabled": "false",
         "spark.executor.instances": str(place.workers),

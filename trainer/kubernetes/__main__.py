@@ -1,4 +1,4 @@
-"""python -m trainer.kubernetes: renders the manifests of a cluster, or of a Job."""
+"""python -m trainer.kubernetes: writes the manifests of a cluster, or of a Job."""
 
 import sys
 from functools import partial
@@ -14,7 +14,10 @@ from trainer.kubernetes.spark import KIND
 def _check(command: EngineCommand, argv: list[str]) -> Optional[str]:
     values = command.read(argv)
     if values["engine"].present:
-        raise UserError(f"--engine={values.engine}: is for one machine; render --kind={KIND}")
+        raise UserError(
+            f"--engine={values.engine}: remove it; --kind={KIND} sets it, and other kinds have no "
+            "cluster of Beam or Spark"
+        )
     return command.find_output(values)
 
 
@@ -23,7 +26,7 @@ def _check_watch(argv: list[str]) -> str:
 
     values = parse(argv)
     if values is None:
-        raise UserError("after --: give the flags of trainer.watch, and no --help")
+        raise UserError("--help after --: the job would only print its flags; remove it")
     return str(values.state)
 
 
@@ -33,7 +36,7 @@ PROGRAMS = {
     )
     for name, command in COMMANDS.items()
 }
-# The watch ends with 3 for red and 4 for yellow.
+# The watch ends with status 3 for red and 4 for yellow.
 PROGRAMS["watch"] = Program(_check_watch, ["trainer.watch"], verdicts=(3, 4))
 
 if __name__ == "__main__":

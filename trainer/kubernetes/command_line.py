@@ -1,4 +1,4 @@
-"""The flags of commands that render pods."""
+"""The flags of the commands that render pods."""
 
 from absl import flags
 
@@ -12,27 +12,40 @@ def define_pod(values: flags.FlagValues) -> None:
         values: where to define them.
     """
     for name, meaning in (
-        ("name", "name of the job"),
-        ("image", "container image"),
-        ("namespace", "namespace; unset: that of kubectl"),
-        ("cpu", "CPU request of each pod: 4, 500m"),
-        ("memory", "memory of each pod, requested and at most: 8Gi"),
-        ("disk", "local disk of each pod, requested and at most: 50Gi"),
-        ("service_account", "service account of the pods"),
-        ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each pod"),
-        ("output", "file to write; unset: standard output"),
+        ("name", "name of the job; lower-case letters, digits and hyphens, at most 45"),
+        ("image", "container image of the pods, with this package"),
+        ("namespace", "namespace of the objects; unset: the one that kubectl uses"),
+        ("cpu", "CPUs that each pod requests, such as 4 or 500m; unset: no request"),
+        (
+            "memory",
+            "memory of each pod, such as 8Gi; it is both the request and the limit; unset: neither",
+        ),
+        (
+            "disk",
+            "local disk of each pod, such as 50Gi, both the request and the limit; it holds the "
+            "copies of gs:// files; unset: neither",
+        ),
+        ("service_account", "ServiceAccount of the pods; unset: the namespace's default"),
+        (
+            "volume",
+            "CLAIM:/PATH, a PersistentVolumeClaim (ReadWriteMany) to mount at this path in each "
+            "pod; parameter servers need one",
+        ),
+        ("output", "file for the manifests; unset: standard output"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     for name, meaning in (
-        ("node_selector", "KEY=VALUE, a label of the nodes; may be given several times"),
-        ("toleration", "KEY[=VALUE][:EFFECT], a tolerated taint; may be given several times"),
+        ("node_selector", "KEY=VALUE, a label that the nodes must have"),
+        ("toleration", "KEY[=VALUE][:EFFECT], a taint of nodes that the pods tolerate"),
     ):
         flags.DEFINE_multi_string(name, [], meaning, flag_values=values)
-    flags.DEFINE_integer("gpus", 0, "GPUs of each pod that trains", 0, flag_values=values)
-    flags.DEFINE_integer("backoff_limit", 6, "restarts of failed pods", 0, flag_values=values)
+    text = "number of GPUs of each pod, except parameter servers and the evaluator"
+    flags.DEFINE_integer("gpus", 0, text, 0, flag_values=values)
+    text = "maximum number of restarts of failed pods; in a cluster, for each role"
+    flags.DEFINE_integer("backoff_limit", 6, text, 0, flag_values=values)
     for name, meaning in (
-        ("deadline_secs", "longest time of the job"),
-        ("ttl_secs", "delete the finished job after this time"),
+        ("deadline_secs", "time limit of the job, seconds; unset: none"),
+        ("ttl_secs", "seconds after which the finished job and its logs are deleted; unset: never"),
     ):
         flags.DEFINE_integer(name, None, meaning, 1, flag_values=values)
 
@@ -40,10 +53,10 @@ def define_pod(values: flags.FlagValues) -> None:
 def read_request(
     values: flags.FlagValues, counts: dict[str, int], task_flags: list[str]
 ) -> Request:
-    """Returns what these flags ask for.
+    """Returns the request that the flags describe.
 
     Args:
-        values: from define_pod; --secret may be among them.
+        values: the flags of define_pod, and perhaps --secret.
         counts: role → number of replicas.
         task_flags: flags of trainer.task.
     """

@@ -1,4 +1,4 @@
-"""The text of manifests."""
+"""Writes manifests as YAML."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import yaml
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a value that is used twice two times: people read and edit manifests."""
+    """Writes repeated values in full, because people read and edit manifests."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,19 +1,22 @@
-"""python -m trainer.kubernetes: renders the manifests of a cluster: Jobs, JobSet, TrainJob, TFJob.
+"""python -m trainer.kubernetes: writes the Kubernetes manifests that run a command.
 
   python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 --evaluator \\
       --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
       --job_dir=gs://BUCKET/jobs/census --train_data=gs://... --eval_data=gs://...
 
-Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
+The flags of the command that the pods run follow after --. render checks them and sends nothing to
+the cluster; `kubectl apply -f census.yaml` does.
 
---command=predict, evaluate, gate, infer, check or watch renders a Job, with --schedule a CronJob;
-their flags go after --, too. But for watch, --kind=spark-application renders a SparkApplication,
-whose executors share the files.
+By default, the pods run trainer.task, as one process or as a cluster. --kind chooses the objects:
 
-Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
-host names of the pods. A JobSet has the same Jobs: if one fails, all end. A TrainJob is a JobSet
-that Kubeflow's trainer makes. For a TFJob, Kubeflow's older operator starts the pods and sets
-TF_CONFIG.
+  jobs      an Indexed Job for each role, and a headless Service; needs only Kubernetes
+  jobset    a JobSet with the same Jobs; if one of them fails, the others are stopped
+  trainjob  a TrainJob of Kubeflow Trainer, which creates such a JobSet
+  tfjob     a TFJob of Kubeflow's older training operator, which sets TF_CONFIG itself
+
+--command=predict, evaluate, gate, infer, check or watch writes one Job, or a CronJob with
+--schedule. With --kind=spark-application, a SparkApplication runs the command on several executors;
+this is not possible for watch.
 """
 
 import json
@@ -68,7 +71,7 @@ def main(argv: list[str], programs: Optional[Mapping[str, Program]] = None) -> i
 
     Args:
         argv: the command and its arguments.
-        programs: commands besides trainer.task that a Job can run.
+        programs: commands other than trainer.task that a Job can run.
     """
     return commands.run(lambda argv: _main(argv, programs or {}), argv)
 
@@ -94,7 +97,7 @@ def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
         program = programs.get(values.command)
         if program is None or not program.engine:
             able = ", ".join(name for name, one in programs.items() if one.engine)
-            raise UserError(f"--kind={spark.KIND}: goes with one of --command={able}")
+            raise UserError(f"--kind={spark.KIND}: requires --command to be one of {able}")
         request = read_request(values, {}, task_flags)
         check_output(request, program)
         runtime = spark.Runtime(values.spark_version, values.spark_python, values.spark_main)
@@ -110,7 +113,7 @@ def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
 
 
 def _refuse_unused(values: flags.FlagValues, is_cluster: bool, is_spark: bool) -> None:
-    """Raises if a flag is given that has no effect."""
+    """Checks that no flag without an effect is given."""
     unused = [*(JOB_FLAGS if is_cluster or is_spark else ())]
     unused += () if is_cluster else CLUSTER_FLAGS
     unused += () if is_spark else SPARK_FLAGS
@@ -133,7 +136,7 @@ def _build_cluster(values: flags.FlagValues, task_flags: list[str]) -> list[dict
         print(f"note: {line}", file=sys.stderr)
     documents = BUILDERS[values.kind](request)
     if list_addresses(request):
-        # Before the pods start.
+        # The policy must exist before the pods start.
         metadata = build_metadata(request, request.name)
         documents.insert(0, security.build_policy(metadata, label_job(request)))
     return documents
@@ -141,30 +144,54 @@ def _build_cluster(values: flags.FlagValues, task_flags: list[str]) -> list[dict
 
 def _define(values: flags.FlagValues, programs: list[str]) -> None:
     define_pod(values)
-    text = "what the pods run; its flags go after --"
+    text = "command that the pods run, with its flags after --; infer and check: trainer.schema"
     flags.DEFINE_enum("command", "task", programs, text, flag_values=values)
-    text = "of predict: number of pods that share the files"
+    text = "with --command=predict: number of pods that share the files"
     flags.DEFINE_integer("parts", 1, text, 1, flag_values=values)
     for name, text in (
-        ("schedule", "of predict and watch: cron's minute, hour, day, month and day of the week"),
-        ("time_zone", "of the schedule, such as Europe/Berlin; unset: that of the cluster"),
+        (
+            "schedule",
+            "not with --command=task: run repeatedly, at the minute, hour, day of the month, month "
+            "and day of the week of cron, such as '0 6 * * *' for 6:00 each day; unset: run once",
+        ),
+        (
+            "time_zone",
+            "time zone of --schedule, such as Europe/Berlin; unset: that of the cluster's "
+            "controller, mostly UTC",
+        ),
     ):
         flags.DEFINE_string(name, None, text, flag_values=values)
-    text = "Secret with the variables that --secret.NAME=VARIABLE names"
+    text = (
+        "name of the Secret whose keys are the environment variables that flags "
+        "--secret.NAME=VARIABLE of trainer.task refer to"
+    )
     flags.DEFINE_string("secret", None, text, flag_values=values)
     kinds = [*BUILDERS, spark.KIND]
-    flags.DEFINE_enum("kind", "jobs", kinds, "kind of manifest", flag_values=values)
-    text = "workers besides the chief; of a SparkApplication executors, 2 if unset"
+    text = "kind of objects, see above"
+    flags.DEFINE_enum("kind", "jobs", kinds, text, flag_values=values)
+    text = (
+        "number of workers besides the chief. With --kind=spark-application: number of executors; "
+        "0 stands for 2"
+    )
     flags.DEFINE_integer("workers", 0, text, 0, flag_values=values)
     packages = "/opt/venv/lib/python3.12/site-packages"
     for name, default, text in (
-        ("spark_version", "4.0.1", "version of Spark in the image"),
-        ("spark_python", "/opt/venv/bin/python", "Python in the image that has this package"),
-        ("spark_main", f"{packages}/trainer/engines/submitted.py", "that file in the image"),
+        ("spark_version", "4.0.1", "SparkApplication: version of Spark in the image"),
+        (
+            "spark_python",
+            "/opt/venv/bin/python",
+            "SparkApplication: path of the Python in the image that has this package",
+        ),
+        (
+            "spark_main",
+            f"{packages}/trainer/engines/submitted.py",
+            "SparkApplication: path of trainer/engines/submitted.py in the image",
+        ),
     ):
         flags.DEFINE_string(name, default, text, flag_values=values)
-    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
-    flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
+    flags.DEFINE_integer("ps", 0, "number of parameter servers", 0, flag_values=values)
+    text = "add a pod that evaluates each checkpoint, so that the chief does not"
+    flags.DEFINE_boolean("evaluator", False, text, flag_values=values)
 
 
 def build_jobs(request: Request) -> list[dict[str, Any]]:
@@ -203,7 +230,7 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
 
 
 def _build_job(request: Request, role: str, host: str) -> dict[str, Any]:
-    """Returns the JobSpec of a role, without the limits of time."""
+    """Returns the JobSpec of a role, without its time limits."""
     count = request.counts[role]
     addresses = list_addresses(request, host)
     environment: list[dict[str, Any]] = []
@@ -230,8 +257,8 @@ def _build_job(request: Request, role: str, host: str) -> dict[str, Any]:
 def build_jobset(request: Request) -> list[dict[str, Any]]:
     """Returns a JobSet with one Indexed Job per role.
 
-    Its controller makes the headless Service. Without a failure policy, the JobSet fails with the
-    first Job that fails, and ends the others.
+    Its controller creates the headless Service. Without a failure policy, the JobSet fails when the
+    first Job fails, and stops the others.
 
     Args:
         request: the options of render.
@@ -256,7 +283,7 @@ def _build_jobset_spec(request: Request) -> dict[str, Any]:
             # The processes connect to each other before any of them is ready.
             "publishNotReadyAddresses": True,
         },
-        # A Job that was deleted before the others have ended would be made anew.
+        # The limit is that of the JobSet: its controller would create a deleted Job again.
         **kept,
         "replicatedJobs": [
             {
@@ -276,9 +303,9 @@ def _build_jobset_spec(request: Request) -> dict[str, Any]:
 def build_trainjob(request: Request) -> list[dict[str, Any]]:
     """Returns a TrainingRuntime and the TrainJob that runs it.
 
-    The controller makes the JobSet of the runtime, with the name of the TrainJob. The runtime has
-    no policy of a framework, and its Jobs no label of Kubeflow's own roles, so that the controller
-    changes neither their number of pods nor their environment.
+    The controller creates the JobSet of the runtime, with the name of the TrainJob. The runtime has
+    no framework policy, and its Jobs have no labels of Kubeflow's own roles. The controller
+    therefore changes neither the number of pods nor their environment.
 
     Args:
         request: the options of render.
@@ -286,7 +313,7 @@ def build_trainjob(request: Request) -> list[dict[str, Any]]:
     metadata = build_metadata(request, request.name)
     group, version = "trainer.kubeflow.org", "v1alpha1"
     return [
-        # A TrainJob is refused while its runtime does not exist.
+        # A TrainJob is rejected if its runtime does not exist yet.
         {
             "apiVersion": f"{group}/{version}",
             "kind": "TrainingRuntime",

@@ -1,4 +1,4 @@
-"""The form of what a manifest names: jobs, images, quantities, claims and Secrets."""
+"""Checks of names and quantities in manifests: jobs, images, claims, Secrets, labels and taints."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ IMAGE = re.compile(
     r"[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
 )
 SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-# Of a label and of a taint; the prefix is a domain.
+# Key of a label or a taint; the optional prefix is a domain.
 KEY = r"(?P<key>([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)"
 VALUE = r"(?P<value>([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?)"
 LABEL = re.compile(rf"{KEY}={VALUE}", re.ASCII)
@@ -34,7 +34,7 @@ def check_names(values: Mapping[str, Any]) -> None:
         UserError: a value is invalid.
     """
     for option, pattern, example in (
-        ("name", NAME, "lower-case letters, digits and -, at most 45"),
+        ("name", NAME, "lower-case letters, digits and -, at most 45, a letter first"),
         ("cpu", QUANTITY, "a quantity such as 4 or 500m"),
         ("memory", QUANTITY, "a quantity such as 8Gi"),
         ("disk", QUANTITY, "a quantity such as 50Gi"),
@@ -56,7 +56,7 @@ def parse_node_selector(texts: Iterable[str]) -> dict[str, str]:
         texts: KEY=VALUE.
 
     Raises:
-        UserError: a text is no label, or two have the same key.
+        UserError: a text is not a label, or two labels have the same key.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -64,7 +64,10 @@ def parse_node_selector(texts: Iterable[str]) -> dict[str, str]:
         if match is None:
             raise UserError(f"--node_selector={text}: write KEY=VALUE, a label of the nodes")
         if match["key"] in found:
-            raise UserError(f"--node_selector={text}: no node has two labels {match['key']}")
+            raise UserError(
+                f"--node_selector={text}: {match['key']} is given twice, and a node has only one "
+                "value of a label; remove one"
+            )
         found[match["key"]] = match["value"]
     return found
 
@@ -73,10 +76,11 @@ def parse_tolerations(texts: Iterable[str]) -> list[dict[str, str]]:
     """Returns the tolerations of a PodSpec.
 
     Args:
-        texts: KEY[=VALUE][:EFFECT]; without a value any is tolerated, without an effect all are.
+        texts: KEY[=VALUE][:EFFECT]; without VALUE, every value is tolerated; without EFFECT, every
+            effect.
 
     Raises:
-        UserError: a text is no taint.
+        UserError: a text is not a taint.
     """
     found = []
     for text in texts:

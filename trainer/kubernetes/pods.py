@@ -11,16 +11,16 @@ from trainer.storage.health import HEALTH
 
 # Seconds for saving and uploading a checkpoint before a pod is killed.
 GRACE_SECS = 120
-# The operator of TFJobs requires this name.
+# The TFJob operator requires this name.
 CONTAINER = "tensorflow"
 TTL = "ttlSecondsAfterFinished"
-# The age of a health file from which a pod is ended. The file is not written during the transfer
-# of a large file.
+# If the health file is older than this, the pod is replaced. The file is not written during the
+# transfer of a large file.
 SILENT_MINUTES = 60
 
 
 def _list_secrets(request: Request) -> list[dict[str, Any]]:
-    """Returns the variables that the cluster sets from the Secret."""
+    """Returns the environment variables whose values come from the Secret."""
     variables = sorted(set(read_config(request)[1].secret.values()))
     return [
         {
@@ -39,7 +39,7 @@ def build_template(
     Args:
         request: the options of render.
         role: one of ROLES.
-        environment: variables of the container besides the secrets.
+        environment: environment variables of the container, without those of the Secret.
     """
     environment = [*environment, *_list_secrets(request)]
     container: dict[str, Any] = {
@@ -47,7 +47,7 @@ def build_template(
         "image": request.image,
         "command": ["python", "-m", "trainer.task"],
         "args": list(request.task_flags),
-        # The operator of TFJobs requires this name.
+        # The TFJob operator requires this name.
         "ports": [{"name": "tfjob-port", "containerPort": PORT}],
     }
     if environment:
@@ -61,11 +61,15 @@ def build_template(
 
 
 def _build_probe(request: Request) -> Optional[dict[str, Any]]:
-    """Returns a probe that ends a pod whose health file is not written any more; None without one.
+    """Returns a liveness probe that fails if the health file is too old.
 
-    The thread that stores a job in a bucket writes this file every few seconds, also while the
-    bucket is away. If the thread or the whole process hangs, nothing is stored any more, and only
-    another pod goes on. A file that is not there yet is no error: the job is being fetched.
+    The thread that stores a job in a bucket writes this file every few seconds, even if the bucket
+    is unavailable. If the thread or the whole process hangs, nothing is stored, and only a new pod
+    can continue. A missing file is not an error, because the job may still be fetched from the
+    bucket.
+
+    Returns:
+        The probe; None if job_dir is not in a bucket, so that there is no health file.
     """
     config = read_config(request)[1]
     if not storage.is_remote(config.job_dir or ""):
@@ -81,7 +85,7 @@ def _build_probe(request: Request) -> Optional[dict[str, Any]]:
 
 
 def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[str, Any]:
-    """Returns the PodSpec of a container: its resources, its rights and its machine.
+    """Returns the PodSpec of a container: resources, permissions, nodes and mounts.
 
     Args:
         request: the options of render.
@@ -100,7 +104,7 @@ def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[s
         container["resources"] = resources
     spec: dict[str, Any] = {
         "terminationGracePeriodSeconds": GRACE_SECS,
-        # Linux discards a SIGTERM for process 1 of a container until that has a handler.
+        # Linux discards a SIGTERM for process 1 of a container until the process has a handler.
         "shareProcessNamespace": True,
         "containers": [container],
     }
@@ -115,7 +119,7 @@ def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[s
 
 
 def choose_nodes(request: Request) -> dict[str, Any]:
-    """Returns the fields that choose the nodes of a pod.
+    """Returns the fields of a PodSpec that select its nodes.
 
     Args:
         request: the options of render.
@@ -129,7 +133,7 @@ def choose_nodes(request: Request) -> dict[str, Any]:
 
 
 def mount_claim(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns the mounts of a container and the volumes of its pod for --volume; else none.
+    """Returns the mounts of a container and the volumes of its pod; without --volume, none.
 
     Args:
         request: the options of render.
@@ -148,14 +152,14 @@ def build_failure_policy(final: Sequence[int]) -> dict[str, Any]:
     """Returns the podFailurePolicy of a JobSpec.
 
     Args:
-        final: exit statuses that a restart cannot correct. Every other one is retried.
+        final: exit statuses that a restart cannot correct. All others are retried.
     """
     codes = {"containerName": CONTAINER, "operator": "In", "values": list(final)}
     lost = {"type": "DisruptionTarget", "status": "True"}
     return {
         "rules": [
             {"action": "FailJob", "onExitCodes": codes},
-            # The loss of a preempted machine does not count as a failure.
+            # A preempted node does not count as a failure.
             {"action": "Ignore", "onPodConditions": [lost]},
         ]
     }
@@ -171,7 +175,7 @@ def label_job(request: Request) -> dict[str, str]:
 
 
 def limit_time(request: Request) -> dict[str, int]:
-    """Returns the fields of a JobSpec that limit its time.
+    """Returns the time limits of a JobSpec.
 
     Args:
         request: the options of render.
@@ -188,7 +192,7 @@ def build_metadata(request: Request, name: str) -> dict[str, Any]:
 
     Args:
         request: the options of render.
-        name: of the object.
+        name: name of the object.
     """
     metadata: dict[str, Any] = {"name": name, "labels": label_job(request)}
     if request.namespace:

@@ -1,4 +1,4 @@
-"""Jobs that run a command other than trainer.task: batch predictions, the watch, and others."""
+"""Jobs that run a command other than trainer.task, such as trainer.predict or trainer.watch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
@@ -25,11 +25,12 @@ class Program(NamedTuple):
     """A command that a Job can run.
 
     Attributes:
-        check: returns what the flags of the command write, None if nothing, or raises a UserError.
-        words: what follows python -m.
-        verdicts: exit statuses that are no failures: to run it again does not change them.
-        parts: whether several processes can share its work, with --part=INDEX/COUNT.
-        engine: whether an engine can do its work, with --engine.
+        check: checks the flags of the command; returns the path to which it writes, None if it
+            writes no file. Raises a UserError.
+        words: the arguments after python -m.
+        verdicts: exit statuses that are results, not failures. Such a Job is not retried.
+        parts: whether several processes can share its work with --part=INDEX/COUNT.
+        engine: whether it has the flag --engine.
     """
 
     check: Callable[[list[str]], Optional[str]]
@@ -40,12 +41,12 @@ class Program(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a Job shall run.
+    """The command of a Job, and when it runs.
 
     Attributes:
         command: name of a program.
         parts: number of pods that share the work.
-        schedule: in cron's format; None: once.
+        schedule: in cron's format; None: the Job runs once.
         zone: time zone of the schedule; None: that of the cluster.
     """
 
@@ -56,19 +57,19 @@ class Work(NamedTuple):
 
 
 def check_output(request: Request, program: Program) -> None:
-    """Checks the flags of a command, and that what it writes outlives the pods.
+    """Checks the flags of a command, and that its output is not deleted with the pods.
 
     Args:
-        request: has the flags of the command.
-        program: what is known of the command.
+        request: contains the flags of the command.
+        program: the command.
 
     Raises:
-        UserError: a flag is invalid, or what is written would be lost.
+        UserError: a flag is invalid, or the output would be lost.
     """
     output = program.check(request.task_flags)
     if output is not None and not storage.is_remote(output) and not is_mounted(request, output):
         raise UserError(
-            f"{output}: is deleted with the container; name a gs:// address, or a folder of a "
+            f"{output}: is deleted with the container; name a gs:// address, or a folder of "
             "--volume=CLAIM:/PATH"
         )
 
@@ -78,11 +79,11 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
 
     Args:
         request: name, image, machine, and the flags of the command.
-        work: what the Job shall run.
-        programs: command → what is known of it.
+        work: the command, and when it runs.
+        programs: name → the command.
 
     Raises:
-        UserError: an option or a flag is invalid, or what is written would be lost.
+        UserError: an option or a flag is invalid, or the output would be lost.
     """
     program = programs[work.command]
     command = " ".join(program.words)
@@ -90,9 +91,12 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
     check_schedule(work.schedule, work.zone)
     flags = request.task_flags
     if work.parts > 1 and not program.parts:
-        raise UserError(f"--parts={work.parts}: {command} is one process; remove it")
+        raise UserError(f"--parts={work.parts}: {command} cannot be divided among pods; remove it")
     if any(word.startswith("--part=") for word in flags):
-        raise UserError("--part: give --parts before --; each pod gets its own part")
+        raise UserError(
+            "--part: each pod gets its own part; remove it, and give the number of pods with "
+            "--parts=N before --"
+        )
     check_output(request, program)
     container: dict[str, Any] = {
         "name": CONTAINER,
@@ -113,7 +117,7 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
     pod = {**build_spec(request, container, request.gpus), "restartPolicy": "Never"}
     match = names.CLAIM.fullmatch(request.volume or "")
     if match is not None:
-        # Relative paths are in the claim.
+        # Relative paths of the command then refer to the claim.
         container["workingDir"] = match["path"]
     labels = label_job(request)
     spec.update(

@@ -1,4 +1,4 @@
-"""What render is asked for: a job, its cluster and its machines."""
+"""The options of render that describe a job, its cluster and its machines, and their checks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from trainer.kubernetes import names
 
 PORT = 2222
 ROLES = ("chief", "worker", "ps", "evaluator")
-# An Indexed Job names its pods so, and a Job of a JobSet, of which there is one for each role.
+# Host names of the pods of an Indexed Job, and of those of a Job in a JobSet.
 HOST = "{name}-{role}-{index}"
 JOBSET_HOST = "{name}-{role}-0-{index}"
 
@@ -29,16 +29,16 @@ class Request(NamedTuple):
         namespace: namespace of the manifests; None: that of kubectl.
         gpus: GPUs of the chief and of each worker.
         cpu: CPU request of each replica.
-        memory: memory of each replica, requested and at most.
+        memory: memory request and limit of each replica.
         service_account: service account of the pods.
         volume: CLAIM:/PATH, a claim to mount in each replica.
         backoff_limit: restarts of failed pods.
-        secret: a Secret, whose keys are the variables that the flags --secret.NAME name.
-        disk: local disk of each replica for copies of gs:// files, requested and at most.
-        deadline_secs: longest time of the job.
+        secret: name of a Secret; its keys are the variables of the flags --secret.NAME.
+        disk: request and limit of each replica's local disk, which holds copies of gs:// files.
+        deadline_secs: time limit of the job.
         ttl_secs: seconds after which a finished job is deleted.
-        node_selector: KEY=VALUE of labels that a node must have.
-        toleration: KEY[=VALUE][:EFFECT] of taints that the pods tolerate.
+        node_selector: labels that a node must have, as KEY=VALUE.
+        toleration: taints that the pods tolerate, as KEY[=VALUE][:EFFECT].
     """
 
     name: str
@@ -74,16 +74,19 @@ def check(request: Request) -> None:
     check_machines(request)
     command, config = read_config(request)
     if not config.job_dir:
-        raise UserError("--job_dir: not given after --; nothing would be saved")
+        raise UserError(
+            "--job_dir: not given after --, so nothing would be saved; name a gs:// address, or a "
+            "folder of --volume=CLAIM:/PATH"
+        )
     if config.secret and not request.secret:
         raise UserError(
-            f"--secret.{next(iter(config.secret))}: the pods read it from a Secret; name that in "
-            "--secret before --"
+            f"--secret.{next(iter(config.secret))}: the pods read this variable from a Secret; "
+            "name the Secret with --secret=NAME before --"
         )
     if command.fresh is not None:
         raise UserError(
-            "--fresh: a restarted pod would delete the job's results; empty the folder "
-            "yourself, or name another one"
+            "--fresh: a restarted pod would delete the results of the job; empty the folder "
+            "yourself, or name another folder"
         )
     counts = request.counts
     check_strategy(config.cluster, Cluster(list_addresses(request)))
@@ -97,8 +100,8 @@ def check(request: Request) -> None:
             )
     elif not is_mounted(request, config.job_dir):
         raise UserError(
-            f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
-            "address, or a folder of a --volume=CLAIM:/PATH"
+            f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// address, or "
+            "a folder of --volume=CLAIM:/PATH"
         )
 
 
@@ -128,7 +131,7 @@ def list_inside(request: Request) -> list[str]:
     data = {"--data.train": config.data.train, "--data.eval": config.data.eval}
     first = [(option, paths[0]) for option, paths in data.items() if paths]
     return [
-        f"{line}; otherwise name a gs:// address, or a file of a --volume=CLAIM:/PATH"
+        f"{line}; otherwise name a gs:// address, or a file of --volume=CLAIM:/PATH"
         for line in task_flags_lib.list_inside(
             command, lambda path, _: storage.is_remote(path) or is_mounted(request, path), first
         )
@@ -140,7 +143,7 @@ def is_mounted(request: Request, path: str) -> bool:
 
     Args:
         request: the options of render.
-        path: an absolute path, otherwise it is in no claim.
+        path: the path; a relative path is in no claim.
     """
     match = names.CLAIM.fullmatch(request.volume or "")
     return match is not None and Path(path).is_relative_to(match["path"])
@@ -151,7 +154,7 @@ def list_addresses(request: Request, host: str = HOST) -> dict[str, tuple[str, .
 
     Args:
         request: the options of render.
-        host: how the pods are named.
+        host: format of the host names of the pods.
     """
     if sum(request.counts.values()) == 1:
         return {}
@@ -172,9 +175,9 @@ def read_config(request: Request) -> tuple[task_flags_lib.CommandLine, config_li
         request: the options of render.
 
     Raises:
-        UserError: the flags are invalid, or only ask for help.
+        UserError: the flags are invalid, or request only help.
     """
     command = task_flags_lib.parse_command_line(request.task_flags)
     if command is None:
-        raise UserError("--help: a job would only print the flags; remove it")
+        raise UserError("--help after --: the job would only print its flags; remove it")
     return command, config_lib.load_config(command.hparams, command.overrides)

@@ -17,23 +17,26 @@ def check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
 
     Args:
         schedule: in cron's format; None: there is none.
-        zone: its time zone; None: that of the engine.
+        zone: its time zone; None: the default of the service that runs it.
 
     Raises:
         UserError: one of them is invalid.
     """
     if schedule is not None and not SCHEDULE.fullmatch(schedule):
         raise UserError(
-            f"--schedule={schedule}: write minute, hour, day, month and day of the week, such as "
-            "'30 2 * * *', or @daily"
+            f"--schedule={schedule}: write minute, hour, day of the month, month and day of the "
+            "week, such as '30 2 * * *', or a name such as @daily"
         )
     if zone is None:
         return
     if schedule is None:
-        raise UserError(f"--time_zone={zone}: has no effect without --schedule")
+        raise UserError(f"--time_zone={zone}: has no effect without --schedule; add it")
     known = zoneinfo.available_timezones()
     if known and zone not in known:
-        raise UserError(f"--time_zone={zone}: no such time zone{nearest(zone, known)}")
+        raise UserError(
+            f"--time_zone={zone}: no such time zone{nearest(zone, known)}; write one such as "
+            "Europe/Berlin"
+        )
 
 
 def build_job(
@@ -46,8 +49,8 @@ def build_job(
     """Returns a Job, or the CronJob that starts it on a schedule.
 
     Args:
-        metadata: of the object.
-        labels: of the Job.
+        metadata: metadata of the Job or CronJob.
+        labels: labels of the Job.
         spec: the JobSpec.
         schedule: in cron's format; None: the job runs once.
         zone: time zone of the schedule; None: that of the cluster.
@@ -62,7 +65,7 @@ def build_job(
         "spec": {
             "schedule": schedule,
             **({"timeZone": zone} if zone else {}),
-            # Two runs on one folder: the second would end with a temporary error.
+            # If two runs used one folder, the second would end with a temporary error.
             "concurrencyPolicy": "Forbid",
             "jobTemplate": {"metadata": {"labels": labels}, "spec": spec},
         },

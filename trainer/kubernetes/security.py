@@ -1,24 +1,24 @@
-"""What a pod may do, and who may reach it: the defaults of every rendered manifest."""
+"""The security context and the network policy of the pods in every rendered manifest."""
 
 from typing import Any
 
-# The group of the image's user. Without it, that user cannot write a claim that root owns.
+# Group of the image's user. Without fsGroup, this user cannot write to a claim that root owns.
 GROUP = 1000
-# Folders in which a process writes; the rest of the container's file system is read-only.
+# Writable folders; the rest of the container's file system is read-only.
 WRITABLE = {"tmp": "/tmp", "cache": "/home/trainer/.cache"}  # noqa: S108 - of the container
 
-# Rights of the user, and of the processes, in every container.
+# Restrictions of the user and of the processes in every container.
 USER = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 PROCESSES = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
 def restrict(spec: dict[str, Any]) -> None:
-    """Takes from a pod every right that training does not need.
+    """Removes from a pod all permissions that training does not need.
 
     Args:
-        spec: the PodSpec, which is changed; its containers have no mounts yet.
+        spec: the PodSpec, which is modified; its containers must not have mounts yet.
     """
-    # The trainer does not use the API of Kubernetes.
+    # The trainer does not use the Kubernetes API.
     spec["automountServiceAccountToken"] = False
     spec["securityContext"] = {
         **USER,

@@ -1,4 +1,4 @@
-"""A SparkApplication of the operator of Spark, which runs a command with --engine=spark."""
+"""A SparkApplication of the Spark operator, which runs a command with --engine=spark."""
 
 import re
 from typing import Any, NamedTuple, Optional
@@ -10,7 +10,7 @@ from trainer.kubernetes.programs import Program
 from trainer.kubernetes.request import Request, check_machines
 
 KIND = "spark-application"
-# Of the Java process; the Python processes, which hold the model and the rows, have the rest.
+# Memory of the Java process. The Python processes, which hold the model and the rows, get the rest.
 HEAP_MIB = 1024
 RETRY_SECS = 30
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -22,7 +22,7 @@ class Runtime(NamedTuple):
 
     Attributes:
         spark: version of Spark.
-        python: path of the Python that has this package.
+        python: path of the Python interpreter that has this package.
         main: path of trainer/engines/submitted.py.
     """
 
@@ -38,7 +38,7 @@ def build_application(
 
     Args:
         request: name, image, machine, and the flags of the command.
-        program: what is run.
+        program: the command.
         workers: number of executors.
         runtime: what the image contains.
 
@@ -48,14 +48,14 @@ def build_application(
     check_machines(request)
     for option, path in (("spark_python", runtime.python), ("spark_main", runtime.main)):
         if not path.startswith("/"):
-            raise UserError(f"--{option}={path}: write an absolute path in the image")
+            raise UserError(f"--{option}={path}: write the absolute path of the file in the image")
     if not re.fullmatch(r"\d+\.\d+\.\d+", runtime.spark):
         raise UserError(f"--spark_version={runtime.spark}: write a version such as 4.0.1")
     if request.gpus or request.disk:
         option = "gpus" if request.gpus else "disk"
         raise UserError(f"--{option}: has no effect with --kind={KIND}; remove it")
     pod = _build_pod(request)
-    # The operator does not tell a verdict from a failure.
+    # The operator cannot distinguish a verdict from a failure, and would repeat both.
     retries: dict[str, Any] = {"type": "Never"}
     if not program.verdicts:
         retries = {
@@ -92,7 +92,7 @@ def build_application(
 
 
 def _build_pod(request: Request) -> dict[str, Any]:
-    """Returns what the driver and the executors have in common."""
+    """Returns the fields that the driver and the executors have in common."""
     pod: dict[str, Any] = {
         "cores": _count_cores(request.cpu),
         "labels": label_job(request),
@@ -119,6 +119,6 @@ def _count_mib(memory: str) -> int:
     mib = int(float(match[1]) * _BYTES[match[2] or ""]) >> 20 if match is not None else 0
     if mib < 2 * HEAP_MIB:
         raise UserError(
-            f"--memory={memory}: Java has 1 GiB of it, and Python the rest; write at least 2Gi"
+            f"--memory={memory}: Java gets 1 GiB of it, and Python the rest; write at least 2Gi"
         )
     return mib

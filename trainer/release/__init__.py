@@ -1,1 +1,1 @@
-"""From an export to a served model: numbered versions, labels, and the verdict of an export."""
+"""Pushes exports as numbered versions of a served model, and moves the labels of versions."""

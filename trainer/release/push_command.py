@@ -8,12 +8,22 @@ python -m trainer.push --to=served/flights --list
 python -m trainer.push --to=gs://models/flights --register=projects/PROJECT/locations/REGION \\
     --serving_image=us-docker.pkg.dev/vertex-ai/prediction/tf2-cpu.2-15:latest
 
---to is the folder, on this machine or gs://, whose numbered subfolders TensorFlow Serving reads. It
-also contains push.json, the state, and models.config, the file for --model_config_file. A version
-appears completely or not at all, and none is overwritten. Only an export that the gate has blessed
-is pushed; --force --reason=TEXT pushes another one and records the reason. If several processes
-push at once, the last one to begin wins, and the others end with status 75. --register, alone or
-with one of the others, makes the model registry of Vertex AI agree with the folder.
+--to is the folder that TensorFlow Serving reads, on this machine or gs://. Each version is a
+numbered subfolder. push.json contains the state, and models.config is the file for
+--model_config_file of TensorFlow Serving. A version appears completely or not at all, and no
+version is overwritten.
+
+Only an export that trainer.gate has blessed is pushed. --force --reason=TEXT pushes any export, and
+records the reason.
+
+If several processes push at the same time, the push that started last succeeds, and the others end
+with status 75.
+
+--register uploads the versions of the folder to the model registry of Vertex AI, and sets their
+aliases to the labels. It can be given alone, or together with a push, --promote or --rollback.
+
+Exit status: 0 done; 2 wrong usage; 3 the export is not blessed; 4 the gate was inconclusive, or its
+baseline did not answer; 75 a temporary error, so try again.
 """
 
 import datetime
@@ -42,7 +52,10 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    remains = "no version is half there, and --list shows what is; the same command begins again"
+    remains = (
+        "every version in the folder is complete; --list shows them; repeat the command to start "
+        "again"
+    )
     return commands.run(_main, argv, remains)
 
 
@@ -84,11 +97,11 @@ def _check_flags(values: flags.FlagValues) -> None:
     if values.register:
         registry.check(values.to, _get_options(values))
     elif values.rehearse:
-        raise UserError("--rehearse: has no effect without --register; remove it")
+        raise UserError("--rehearse: has no effect without --register; add it")
     if len(chosen) != 1 and not (values.register and not chosen):
         raise UserError(
-            f"{' and '.join(chosen) or 'nothing'} given; give one of --export, --job_dir, "
-            "--promote, --rollback and --list (--help shows examples)"
+            f"{' and '.join(chosen) + ' are' if chosen else 'no action is'} given; give one of "
+            "--export, --job_dir, --promote, --rollback and --list (--help shows examples)"
         )
     if values.force and not (values.reason or "").strip():
         raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
@@ -97,7 +110,9 @@ def _check_flags(values: flags.FlagValues) -> None:
 def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
     export = Path(fetch_export(*arguments.get_export(values), copies))
     if not (export / storage.GRAPH).is_file():
-        raise UserError(f"export {export}: no {storage.GRAPH} there; its files are incomplete")
+        raise UserError(
+            f"export {export}: no {storage.GRAPH} there; name the folder of a complete export"
+        )
     damage = find_damage(export)
     if damage is not None:
         raise UserError(f"export {export}: {damage}")
@@ -106,8 +121,8 @@ def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copi
     verdict = read_verdict(export, fingerprint)
     if verdict != BLESSED and not values.force:
         show(
-            f"not pushed: the gate's verdict on {shown} is {verdict}; run python -m trainer.gate, "
-            "or push it with --force --reason=TEXT"
+            f"not pushed: the verdict of the gate on {shown} is {verdict}; run python -m "
+            "trainer.gate, or push it with --force --reason=TEXT"
         )
         return STATUS.get(verdict, STATUS[NOT_BLESSED])
     entry = Entry(
@@ -143,12 +158,12 @@ def _describe(deployment: Deployment) -> str:
         label = labels.get(number, "")
         if entry is not None:
             reason = f' · "{entry.reason}"' if entry.reason else ""
-            missing = "" if complete else " · NOT COMPLETE: push an export again"
+            missing = "" if complete else " · INCOMPLETE: push this export again"
             text = f"{entry.pushed}  {entry.verdict}{reason}  {entry.export}{missing}"
         elif complete:
             text = "not pushed by this command"
         else:
-            text = "not complete: a push is running or was interrupted"
+            text = "incomplete: a push is running or was interrupted"
         lines.append(f"{number:>4}  {label:<7} {text}")
     if state.pending is not None and state.pending.version not in present:
         lines.append(f"{state.pending.version:>4}          a push is running or was interrupted")
@@ -158,34 +173,58 @@ def _describe(deployment: Deployment) -> str:
 def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
         ("to", "folder of the versions, on this machine or gs://"),
-        ("reason", "why this export is pushed; recorded"),
-        ("name", "model's name in TensorFlow Serving; unset: the recorded one, else the folder's"),
+        ("reason", "reason of the push, recorded in push.json; required with --force"),
+        (
+            "name",
+            "name of the model in TensorFlow Serving; unset: the name of the last push, otherwise "
+            "that of the folder",
+        ),
         (
             "base_path",
-            "the folder as TensorFlow Serving sees it; unset: the recorded one, else --to",
+            "path of the folder as TensorFlow Serving sees it, for example in its container; "
+            "unset: the path of the last push, otherwise --to",
         ),
-        ("register", "projects/PROJECT/locations/REGION: register the versions with Vertex AI"),
-        ("serving_image", "with --register: container image that serves the model"),
-        ("api_endpoint", "with --register: host:port of the service; unset: the region's own"),
+        (
+            "register",
+            "projects/PROJECT/locations/REGION: upload the versions to the model registry of "
+            "Vertex AI; needs a gs:// folder and --serving_image",
+        ),
+        (
+            "serving_image",
+            "with --register: container image that serves the model, such as "
+            "us-docker.pkg.dev/vertex-ai/prediction/tf2-cpu.2-15:latest",
+        ),
+        (
+            "api_endpoint",
+            "with --register: address of the service as HOST:PORT; unset: the public endpoint of "
+            "the region",
+        ),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_enum(
-        "label", STABLE, [*LABELS, "none"], "label that the version gets", flag_values=values
+        "label",
+        STABLE,
+        [*LABELS, "none"],
+        "label of the new version; the version that had it loses it; none: keep the labels",
+        flag_values=values,
     )
     flags.DEFINE_integer(
         "keep",
         None,
-        "remove all but this many newest versions; never one with a label, nor the one that "
-        "--rollback restores",
+        "number of newest versions to keep; older ones are removed, except those with a label and "
+        "the one that --rollback restores; unset: all are kept",
         1,
         flag_values=values,
     )
     for name, meaning in (
-        ("force", "push an export that is not blessed; needs --reason"),
-        ("list", "list the versions"),
-        ("rollback", "make the version stable that was stable before"),
-        ("promote", "make the canary the stable version"),
-        ("rehearse", "with --register: print what an empty registry would get, and send nothing"),
+        ("force", "push an export that the gate has not blessed; needs --reason"),
+        ("list", "list the versions and their labels, and change nothing"),
+        ("rollback", "give the label stable back to the version that had it before"),
+        ("promote", "give the label stable to the canary version"),
+        (
+            "rehearse",
+            "with --register: print what would be sent to an empty registry, and send nothing",
+        ),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_storage(values)

@@ -1,8 +1,9 @@
 """Pushes an export as the next version, moves labels, and removes old versions.
 
-The state file names at most one pending push. A push that finds the one of another process, killed
-or not, takes its place: it discards that version, unless it was completed before. So the last push
-to begin is the one that ends, and no lock, clock or heartbeat is needed.
+The state file records at most one pending push. A push that finds the pending push of another
+process, whether that process still runs or not, replaces it and discards its version, unless that
+version is already complete. Thus the push that started last succeeds, and no lock, clock or
+heartbeat is needed.
 """
 
 from pathlib import Path
@@ -21,19 +22,21 @@ from trainer.release.state import (
     read_state,
 )
 
-# Words with which `State.unfinished` begins.
+# First words of `State.unfinished`.
 _PUSH, _ROLLBACK, _PROMOTION = "push", "rollback", "promotion"
 
 
 class Request(NamedTuple):
-    """What to push.
+    """An export to push, and how.
 
     Attributes:
         export: folder of the SavedModel on this machine.
-        entry: what is recorded of it.
-        label: label that it gets; "" for none.
-        name: name of the model in TensorFlow Serving; None: the recorded one, else the folder's.
-        base_path: path of the folder as TensorFlow Serving sees it; None: likewise.
+        entry: what is recorded about it.
+        label: label of the new version; "" for none.
+        name: name of the model in TensorFlow Serving; None: the recorded name, otherwise that of
+            the folder.
+        base_path: path of the folder as TensorFlow Serving sees it; None: the recorded path,
+            otherwise that of the folder.
         keep: number of newest versions to keep; None: all.
     """
 
@@ -50,7 +53,7 @@ class Deployment:
 
     Args:
         place: path or gs:// address of the folder.
-        option: the option that contains it, for messages.
+        option: the option that names it, for messages.
     """
 
     def __init__(self, place: str, option: str = "--to"):
@@ -78,14 +81,14 @@ class Deployment:
     def push(self, request: Request) -> int:
         """Pushes an export; returns the number of its version.
 
-        If the same push was interrupted after its version was complete, it is ended instead of
-        adding another version.
+        If the same push was interrupted after its version was complete, that push is finished, and
+        no other version is added.
 
         Args:
             request: the export.
 
         Raises:
-            storage.Superseded: another process has pushed, or moved a label, at the same time.
+            storage.Superseded: another process pushed or moved a label at the same time.
             UserError: the folder cannot be written.
         """
         version = self._find_interrupted(request)
@@ -105,7 +108,11 @@ class Deployment:
         return version
 
     def _find_interrupted(self, request: Request) -> Optional[int]:
-        """Returns the version of the same push that did not end, and records it; None: none."""
+        """Returns the complete version of an interrupted push of this export, and records it.
+
+        Returns:
+            The number of the version; None if there is no such push.
+        """
         state = self.read()
         pending = state.pending
         if pending is not None and self.list_versions().get(pending.version):
@@ -130,7 +137,7 @@ class Deployment:
         return version
 
     def _begin(self, token: str, request: Request) -> int:
-        """Makes this push the pending one; returns the number of its version."""
+        """Records this push as the pending one; returns the number of its version."""
         state, generation = self._read()
         self._end_pending(state)
         state.name = request.name or state.name or self._place.rpartition("/")[2]
@@ -147,7 +154,7 @@ class Deployment:
         return self._place if storage.is_remote(self._place) else str(Path(self._place).resolve())
 
     def _end_pending(self, state: State) -> None:
-        """Records the pending push of another process if it was completed, else discards it."""
+        """Records the pending push of another process if it is complete; otherwise discards it."""
         pending, state.pending = state.pending, None
         if pending is None:
             return
@@ -158,15 +165,17 @@ class Deployment:
             state.abandoned.append(pending.version)
 
     def _complete(self, token: str, version: int, keep: Optional[int]) -> None:
-        """Records the version of this push, which is complete in the folder."""
+        """Records the version of this push, whose files are complete."""
         while True:
             state, generation = self._read()
             pending = state.pending
             if pending is None or pending.token != token:
-                # Another push has found the complete version and recorded it.
+                # Another push may have found the complete version and recorded it.
                 if version in state.versions:
                     return
-                raise storage.Superseded(f"{self._place}: version {version} was removed meanwhile")
+                raise storage.Superseded(
+                    f"{self._place}: another process has removed version {version}"
+                )
             state.pending, state.unfinished = None, _name_push(version)
             _record(state, pending)
             if keep is not None:
@@ -178,7 +187,7 @@ class Deployment:
                 continue
 
     def _tidy(self) -> None:
-        """Writes models.config; removes what is no longer needed and what was left behind."""
+        """Writes models.config; removes old versions and the remains of interrupted pushes."""
         state = self.read()
         self._update_models_config()
         for version, complete in self.list_versions().items():
@@ -188,7 +197,7 @@ class Deployment:
         self._folder.sweep(pending.token if pending is not None else None)
         done = set(state.removing)
         if done or state.unfinished:
-            # Last: until then, the same push goes on here.
+            # This comes last, so that an interrupted push is continued here.
             self._change(lambda changed: _forget(changed, done, state.unfinished))
 
     def _update_models_config(self) -> None:
@@ -201,7 +210,7 @@ class Deployment:
             self._folder.update_text(name, render)
 
     def _change(self, change: Callable[[State], None]) -> None:
-        """Changes the state, again if another process changes it at the same time."""
+        """Changes the state; repeats this if another process changes it at the same time."""
         while True:
             state, generation = self._read()
             change(state)
@@ -212,12 +221,12 @@ class Deployment:
                 continue
 
     def roll_back(self) -> str:
-        """Makes the version stable that was stable before; returns what was done.
+        """Gives the label stable back to the previous stable version; returns what was done.
 
-        If an earlier rollback was interrupted, it is completed instead of going back further.
+        If an earlier rollback was interrupted, only that one is completed.
 
         Raises:
-            storage.Superseded: another process has changed the folder at the same time.
+            storage.Superseded: another process changed the folder at the same time.
             UserError: no earlier stable version is left.
         """
         state, generation = self._read()
@@ -225,8 +234,8 @@ class Deployment:
             current, previous = state.labels.get(STABLE), state.find_previous()
             if current is None or previous is None or not self.list_versions().get(previous):
                 raise UserError(
-                    f"{self._place}: no version was stable before {current or 'any'} and is still "
-                    "there; push the export that you want to serve"
+                    f"{self._place}: no earlier stable version is left; push the export that you "
+                    "want to serve"
                 )
             place = len(state.stable_before) - 1 - state.stable_before[::-1].index(previous)
             del state.stable_before[place:]
@@ -236,17 +245,19 @@ class Deployment:
         return self._finish(state.unfinished)
 
     def promote(self) -> str:
-        """Makes the canary the stable version; returns what was done.
+        """Gives the label stable to the canary version; returns what was done.
 
         Raises:
-            storage.Superseded: another process has changed the folder at the same time.
+            storage.Superseded: another process changed the folder at the same time.
             UserError: there is no canary.
         """
         state, generation = self._read()
         if not state.unfinished.startswith(_PROMOTION):
             canary = state.labels.pop(CANARY, None)
             if canary is None:
-                raise UserError(f"{self._place}: there is no canary; push one with --label=canary")
+                raise UserError(
+                    f"{self._place}: no version has the label canary; push one with --label=canary"
+                )
             state.set_label(STABLE, canary)
             state.unfinished = f"{_PROMOTION} of version {canary}"
             self._write(state, generation)
@@ -269,13 +280,13 @@ def _name_push(version: int) -> str:
 
 
 def _forget(state: State, removed: set[int], unfinished: str) -> None:
-    """Records that versions are removed and that models.config is current."""
+    """Records that versions were removed and that models.config is up to date."""
     state.removing = [version for version in state.removing if version not in removed]
     state.unfinished = "" if state.unfinished == unfinished else state.unfinished
 
 
 def _choose_removed(state: State, keep: int) -> None:
-    """Moves all but the newest versions and those that a server loads to the removed ones."""
+    """Marks versions for removal, except the newest ones and those that a server loads."""
     kept = {*sorted(state.versions)[-keep:], *state.list_served()}
     removed = [version for version in state.versions if version not in kept]
     for version in removed:

@@ -1,7 +1,7 @@
 """Registers the versions of a served model with the Vertex AI model registry.
 
-The registry is made to agree with the folder: missing versions are uploaded, and the labels become
-version aliases. So a registration that was interrupted is completed by the next one.
+Versions of the folder that are missing in the registry are uploaded, and the labels become aliases
+of the versions. An interrupted registration is therefore completed by the next one.
 """
 
 from typing import Any, Callable, NamedTuple, Optional
@@ -12,9 +12,9 @@ from trainer.release.state import LABELS, STABLE, State
 from trainer.vertex.connection import Connection, to_message
 from trainer.vertex.request import IMAGE, LOCATION, MODEL_ID
 
-# Characters of a description.
+# Maximum number of characters of a description.
 _MAX_DESCRIPTION = 1000
-# The alias of a version that the service itself uses where none is named. It can only be moved.
+# If a request names no version, the service uses the one with this alias. It cannot be removed.
 _DEFAULT = "default"
 
 
@@ -22,9 +22,9 @@ class Registered(NamedTuple):
     """A version in the registry.
 
     Attributes:
-        version: its number there.
+        version: its number in the registry.
         artifact: gs:// folder of the export.
-        aliases: its names.
+        aliases: its aliases.
     """
 
     version: str
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     Attributes:
         location: projects/PROJECT/locations/REGION.
         image: container image that serves them.
-        endpoint: host:port of the service; None: that of the region.
+        endpoint: host:port of the service; None: the public endpoint of the region.
     """
 
     location: str
@@ -50,7 +50,7 @@ class Registry:
     """The versions of one model in the registry of the service.
 
     Args:
-        options: where it is.
+        options: location and endpoint of the registry.
         model_id: last part of the model's name.
 
     Raises:
@@ -68,7 +68,7 @@ class Registry:
         self._name = f"{options.location}/models/{model_id}"
 
     def list_versions(self) -> list[Registered]:
-        """Returns the versions; none if there is no such model."""
+        """Returns the versions; an empty list if the model does not exist."""
         from google.api_core import exceptions
 
         try:
@@ -83,11 +83,11 @@ class Registry:
         ]
 
     def upload(self, model: Any, is_first: bool) -> str:
-        """Uploads a version; returns its number.
+        """Uploads a version; returns its number in the registry.
 
         Args:
-            model: the message.
-            is_first: whether there is no such model yet.
+            model: the Model message.
+            is_first: whether the model does not exist yet.
         """
         place = {"model_id": self._model_id} if is_first else {"parent_model": self._name}
         operation = self._connection.call(
@@ -96,11 +96,11 @@ class Registry:
         return str(self._connection.wait(operation).model_version_id)
 
     def merge_aliases(self, version: str, aliases: list[str]) -> None:
-        """Gives a version names, and takes names from it.
+        """Adds aliases to a version, and removes aliases from it.
 
         Args:
             version: its number in the registry.
-            aliases: names; those that begin with - are taken.
+            aliases: the aliases; those that begin with - are removed.
         """
         self._connection.call(
             self._client.merge_version_aliases,
@@ -110,21 +110,21 @@ class Registry:
 
 
 class Rehearsal:
-    """A registry without versions, which nothing is sent to."""
+    """A stand-in for an empty registry, which sends nothing."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def list_versions(self) -> list[Registered]:
-        """Returns no version."""
+        """Returns an empty list."""
         return []
 
     def upload(self, model: Any, is_first: bool) -> str:
         """Returns the number that an empty registry would give.
 
         Args:
-            model: the message.
-            is_first: whether there is no such model yet.
+            model: the Model message.
+            is_first: whether the model does not exist yet.
         """
         self._count += 1
         return str(self._count)
@@ -133,8 +133,8 @@ class Rehearsal:
         """Does nothing.
 
         Args:
-            version: its number.
-            aliases: names.
+            version: its number in the registry.
+            aliases: the aliases.
         """
 
 
@@ -142,21 +142,21 @@ def name_model(state: State) -> str:
     """Returns the last part of the model's name in the registry.
 
     Args:
-        state: of the folder.
+        state: state of the folder.
 
     Raises:
-        UserError: the name of the model is not possible there.
+        UserError: the registry does not allow the name of the model.
     """
     if not MODEL_ID.fullmatch(state.name):
         raise UserError(
-            f"--name: the registry has no model {state.name!r}; push with a --name of lower-case "
-            "letters, digits, - and _, at most 63, which begins with a letter"
+            f"--name: the registry does not allow the name {state.name!r}; push with a --name of "
+            "lower-case letters, digits, - and _, at most 63, a letter first"
         )
     return state.name
 
 
 def name_alias(version: int) -> str:
-    """Returns the alias of a pushed version in the registry, which never moves.
+    """Returns the permanent alias of a pushed version in the registry.
 
     Args:
         version: its number in the folder.
@@ -171,14 +171,14 @@ def register(
     log: Callable[[str], None],
     rehearse: bool = False,
 ) -> None:
-    """Makes the registry agree with a folder of versions.
+    """Uploads the missing versions of a folder to the registry, and sets their aliases.
 
     Args:
         place: gs:// address of the folder.
-        state: of the folder.
+        state: state of the folder.
         options: where versions are registered.
-        log: gets one line for each change.
-        rehearse: whether to send nothing, and to suppose an empty registry.
+        log: is called with one line for each change.
+        rehearse: whether to send nothing, and to assume an empty registry.
 
     Raises:
         UserError: an option is invalid, or the service rejects a request.
@@ -233,10 +233,10 @@ def _move_aliases(
 
 
 def check(place: str, options: Options) -> None:
-    """Checks where versions are registered.
+    """Checks the options of a registration.
 
     Args:
-        place: the folder.
+        place: the folder of versions.
         options: the options.
 
     Raises:
@@ -245,9 +245,10 @@ def check(place: str, options: Options) -> None:
     if not LOCATION.fullmatch(options.location):
         raise UserError(f"--register={options.location}: write projects/PROJECT/locations/REGION")
     if not storage.is_remote(place):
-        raise UserError(f"--to={place}: the registry reads buckets; push to a gs:// address")
+        raise UserError(f"--to={place}: the registry reads only buckets; push to a gs:// address")
     if not IMAGE.fullmatch(options.image or ""):
+        given = f"={options.image}:" if options.image else ": not given;"
         raise UserError(
-            f"--serving_image={options.image}: write the image that serves the model, such as "
+            f"--serving_image{given} write the image that serves the model, such as "
             "us-docker.pkg.dev/vertex-ai/prediction/tf2-cpu.2-15:latest"
         )

@@ -1,4 +1,4 @@
-"""The state of a folder of versions, and the configuration of TensorFlow Serving made from it."""
+"""The state of a folder of versions, and the configuration files of TensorFlow Serving for it."""
 
 import json
 from collections.abc import Mapping
@@ -12,20 +12,21 @@ from trainer.errors import UserError
 MODELS_CONFIG = "models.config"
 STABLE, CANARY = "stable", "canary"
 LABELS = (STABLE, CANARY)
-# Label → the configuration of servers that load only its version, where the traffic is divided
-# between servers. Without a canary, the stable version takes its place.
+# Label → configuration file for servers that load only the version with this label. They are for
+# deployments that divide the traffic between servers. If no version is the canary, the canary's
+# file names the stable version.
 LABEL_CONFIGS = {label: f"models-{label}.config" for label in LABELS}
 
 
 class Entry(BaseModel):
-    """What is known of a version.
+    """What is recorded about a version.
 
     Attributes:
         export: folder or gs:// address that was pushed.
-        fingerprint: of the export.
-        verdict: of the gate, or "none".
-        reason: why it was pushed, where somebody said so.
-        pushed: time in UTC, ISO 8601.
+        fingerprint: fingerprint of the export.
+        verdict: verdict of the gate, or "none".
+        reason: value of --reason.
+        pushed: time of the push, UTC, ISO 8601.
     """
 
     export: str
@@ -36,13 +37,13 @@ class Entry(BaseModel):
 
 
 class Pending(BaseModel):
-    """A version that a push has begun.
+    """The version of a push that has started.
 
     Attributes:
         version: its number.
-        token: of the version that was begun; see storage.VersionFolder.
-        label: label that it gets, or "".
-        entry: what is known of it.
+        token: identifies the push; see storage.VersionFolder.
+        label: the label that it will get, or "".
+        entry: what is recorded about it.
     """
 
     version: int
@@ -58,13 +59,13 @@ class State(BaseModel):
     Attributes:
         name: name of the model in TensorFlow Serving.
         base_path: path of the folder as TensorFlow Serving sees it.
-        labels: label → version.
-        stable_before: versions that were stable before, the latest last.
-        versions: number → what is known of it.
-        pending: the push that has begun last and has not ended.
-        removing: versions to be removed.
-        abandoned: numbers of versions that were begun and never completed.
-        unfinished: change of labels after which models.config may not be written yet.
+        labels: label → number of the version.
+        stable_before: numbers of earlier stable versions, the latest last.
+        versions: number → what is recorded about the version.
+        pending: the push that started last, if it has not finished.
+        removing: numbers of versions to be removed.
+        abandoned: numbers of versions whose push started but was never completed.
+        unfinished: the last change of labels, if models.config may not reflect it yet.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -94,13 +95,13 @@ class State(BaseModel):
         self.labels[label] = version
 
     def find_previous(self) -> Optional[int]:
-        """Returns the newest version that was stable before and is still there."""
+        """Returns the latest earlier stable version that still exists; None if there is none."""
         current = self.labels.get(STABLE)
         known = [one for one in self.stable_before if one in self.versions and one != current]
         return known[-1] if known else None
 
     def list_served(self) -> list[int]:
-        """Returns the versions that a server loads: those with a label, and the one before."""
+        """Returns the versions to load: those with a label, and the previous stable version."""
         served = {*self.labels.values(), self.find_previous()}
         return sorted(version for version in served if version is not None)
 
@@ -109,10 +110,10 @@ class State(BaseModel):
         return self._render(self.labels, self.list_served())
 
     def render_label(self, label: str) -> str:
-        """Returns a configuration of TensorFlow Serving with the version of one label.
+        """Returns a TensorFlow Serving configuration with the version of one label.
 
         Args:
-            label: stable or canary; without a canary, the stable version takes its place.
+            label: stable or canary; if no version is the canary, the stable version is used.
         """
         chosen = label if label in self.labels else STABLE
         labels = {one: version for one, version in self.labels.items() if one == chosen}
@@ -120,7 +121,7 @@ class State(BaseModel):
 
     def _render(self, labels: Mapping[str, int], versions: list[int]) -> str:
         lines = ["model_config_list {"]
-        # Without a label nothing is served: the server loads complete versions only by number.
+        # Without labels nothing is served. A server loads only the listed versions, all complete.
         if labels:
             lines += ["  config {", f"    name: {json.dumps(self.name)}"]
             lines += [f"    base_path: {json.dumps(self.base_path)}"]
@@ -152,5 +153,5 @@ def read_state(folder: storage.VersionFolder, place: str) -> tuple[State, int]:
         first: Any = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UserError(
-            f"{place}/push.json: damaged ({where}: {first['msg']}); restore the file from a copy"
+            f"{place}/push.json is damaged ({where}: {first['msg']}); restore the file from a copy"
         ) from error

@@ -8,16 +8,19 @@ from trainer.export.fingerprint import EXTRA, GATE_REPORT
 BLESSED, NOT_BLESSED, INCONCLUSIVE = "blessed", "not blessed", "inconclusive"
 BASELINE_FAILED = "baseline does not answer"
 NO_VERDICT = "none"
-# Exit status of the gate, and of a push that is refused for this verdict.
+# Verdict → exit status of the gate, and of a push that is refused because of this verdict.
 STATUS = {BLESSED: 0, NOT_BLESSED: 3, INCONCLUSIVE: 4, BASELINE_FAILED: 4}
 
 
 def read_verdict(export: Path, fingerprint: str) -> str:
-    """Returns the verdict of an export; NO_VERDICT if there is none for exactly this export.
+    """Returns the verdict of the gate on an export.
 
     Args:
-        export: its folder on this machine.
-        fingerprint: of the export.
+        export: folder of the export on this machine.
+        fingerprint: fingerprint of the export.
+
+    Returns:
+        The verdict; NO_VERDICT if there is none for an export with this fingerprint.
 
     Raises:
         UserError: the file of the verdict is damaged.

@@ -7,9 +7,9 @@ from trainer.config.commands import run
 from trainer.errors import UserError
 
 USAGE = """python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
-    infers a commented schema from data
+    infers a schema from data: a commented YAML file of the columns, their types and the label
 python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
-    checks data against a schema and, with --statistics, compares them with training data
+    checks data against a schema; with --statistics, also for drift from the training data of a job
 
 COMMAND --help shows the flags of a command."""
 
@@ -38,7 +38,8 @@ def main(argv: list[str]) -> int:
         from trainer.data_validation.check import run_check
 
         return run_check(argv[1:])
-    raise UserError(f"{command!r}: no such command; use infer or check (--help shows both)")
+    problem = f"{command!r}: no such command" if command else "no command given"
+    raise UserError(f"{problem}; use infer or check (--help shows both)")
 
 
 if __name__ == "__main__":

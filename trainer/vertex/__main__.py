@@ -1,18 +1,22 @@
-"""python -m trainer.vertex: custom jobs on Vertex AI.
+"""python -m trainer.vertex COMMAND: training, predictions and endpoints on Vertex AI.
 
-  python -m trainer.vertex package  --upload=gs://BUCKET/packages
-  python -m trainer.vertex render   --name=census --image=IMAGE --base_output_dir=gs://BUCKET/census \\
-      --output=job.yaml -- --hparams=census --train_data=gs://... --eval_data=gs://...
-  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data -- --train_steps=20
-  python -m trainer.vertex submit   --job=job.yaml --project=PROJECT --stream
-  python -m trainer.vertex schedule --job=job.yaml --project=PROJECT --schedule='0 6 * * *' \\
-      --service_account=ACCOUNT --body=body.json
-  python -m trainer.vertex deploy   --deployment=endpoint.yaml --project=PROJECT
-  python -m trainer.vertex predict  --name=score --model=projects/PROJECT/.../models/ID@stable \\
-      --data=gs://BUCKET/new/*.jsonl --output=gs://BUCKET/predictions --submit
+  package   builds the source distribution of this checkout, and uploads it
+  render    checks the options of a custom job, and writes the job as a YAML file
+  rehearse  runs the processes of such a job on this machine
+  submit    sends such a job to Vertex AI
+  schedule  writes what Cloud Scheduler needs to start such a job repeatedly
+  predict   writes or sends a batch prediction job for a model of the model registry
+  deploy    creates or changes an endpoint as a file describes it
 
-Flags of trainer.task go after --; with render --command=watch, those of trainer.watch.
-"""  # noqa: E501
+COMMAND --help shows the flags of a command. docs/vertex.md leads from an empty project to a job.
+
+  python -m trainer.vertex render --name=census --image=IMAGE --output=job.yaml \\
+      --base_output_dir=gs://BUCKET/census -- \\
+      --hparams=census --train_data=gs://... --eval_data=gs://...
+  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data \\
+      -- --train_steps=20
+  python -m trainer.vertex submit --job=job.yaml --project=PROJECT --stream
+"""
 
 import contextlib
 import signal
@@ -28,8 +32,41 @@ from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest
 from trainer.vertex import jobs, package, paths, rehearse, serving_commands, submit
-from trainer.vertex.request import Request, parse_machines
+from trainer.vertex.request import Request, define_render, parse_machines
 from trainer.vertex.tuning import load_study
+
+# Command → first part of its --help.
+USAGES = {
+    "package": """python -m trainer.vertex package [--upload=gs://BUCKET/packages]
+
+Builds the source distribution of the checkout that contains this program. With --upload, stores it
+in the bucket and prints its address, which is the value of render --package=ADDRESS. A file in the
+bucket is never overwritten.""",
+    "render": """python -m trainer.vertex render --name=NAME --image=IMAGE ... -- TRAINING FLAGS
+
+Checks the options and flags of a custom job, or of a hyperparameter tuning job with --tuning, and
+writes the job as YAML. It sends nothing to Vertex AI. The flags after -- are those of trainer.task,
+or with --command=watch those of trainer.watch.
+
+  python -m trainer.vertex render --name=census --image=IMAGE --output=job.yaml \\
+      --base_output_dir=gs://BUCKET/census -- \\
+      --hparams=census --train_data=gs://... --eval_data=gs://...""",
+    "rehearse": """python -m trainer.vertex rehearse --job=FILE ... [-- TRAINING FLAGS]
+
+Runs the processes of a job on this machine, with the environment variables that Vertex AI sets.
+Flags after -- are added to those of the job, for example to train only a few steps. Without
+--emulator, the processes use the real buckets.
+
+Exit status: 0 all processes succeeded; otherwise that of the first process that failed.
+
+  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data \\
+      -- --train_steps=20""",
+    "submit": """python -m trainer.vertex submit --job=FILE --project=PROJECT ...
+
+Sends a job to Vertex AI, and prints its resource name and the address of its page in the console.
+
+  python -m trainer.vertex submit --job=job.yaml --project=PROJECT --stream""",
+}
 
 
 def main(argv: list[str]) -> int:
@@ -38,7 +75,9 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the command and its arguments.
     """
-    remains = "what was submitted before goes on; look at it before you repeat the command"
+    remains = (
+        "a job that was already submitted continues; check its state before you repeat the command"
+    )
     return commands.run(_main, argv, remains)
 
 
@@ -69,7 +108,7 @@ def _make_command(name: str) -> Callable[[list[str], list[str]], int]:
 
     def run(argv: list[str], task_flags: list[str]) -> int:
         _refuse_task_flags(name, task_flags)
-        values = _parse(name, command.define, argv)
+        values = _parse(name, command.define, argv, command.usage)
         if values is None:
             return 0
         arguments.require(values, *command.needed)
@@ -79,9 +118,14 @@ def _make_command(name: str) -> Callable[[list[str], list[str]], int]:
 
 
 def _parse(
-    command: str, define: Callable[[flags.FlagValues], None], argv: list[str]
+    command: str,
+    define: Callable[[flags.FlagValues], None],
+    argv: list[str],
+    usage: Optional[str] = None,
 ) -> Optional[flags.FlagValues]:
-    return arguments.parse_flags(f"trainer.vertex {command}", define, argv, __doc__)
+    return arguments.parse_flags(
+        f"trainer.vertex {command}", define, argv, usage or USAGES[command]
+    )
 
 
 def _define_strings(values: flags.FlagValues, meanings: dict[str, str]) -> None:
@@ -91,13 +135,18 @@ def _define_strings(values: flags.FlagValues, meanings: dict[str, str]) -> None:
 
 def _refuse_task_flags(command: str, task_flags: list[str]) -> None:
     if task_flags:
-        raise UserError(f"{command} takes no flags of trainer.task; {task_flags[0]!r} is after --")
+        raise UserError(
+            f"{command} takes no flags after --, but {task_flags[0]!r} was given there; remove it, "
+            "or write it before --"
+        )
 
 
 def _package(argv: list[str], task_flags: list[str]) -> int:
     def define(values: flags.FlagValues) -> None:
-        _define_strings(values, {"upload": "gs:// folder to upload it to"})
-        flags.DEFINE_string("output_dir", "dist", "local folder for it", flag_values=values)
+        text = "gs:// folder to which the distribution is uploaded; unset: no upload"
+        _define_strings(values, {"upload": text})
+        text = "local folder for the distribution"
+        flags.DEFINE_string("output_dir", "dist", text, flag_values=values)
 
     _refuse_task_flags("package", task_flags)
     values = _parse("package", define, argv)
@@ -110,45 +159,8 @@ def _package(argv: list[str], task_flags: list[str]) -> int:
     return 0
 
 
-def _define_render(values: flags.FlagValues) -> None:
-    meanings = {
-        "name": "name of the job",
-        "image": "container image; with --package the executor image",
-        "package": "gs:// address of a source distribution, instead of an image with the trainer",
-        "base_output_dir": "gs:// folder for checkpoints, model and logs",
-        "machine": "machine of the chief: TYPE or TYPE:ACCELERATOR:COUNT; unset: n1-standard-8",
-        "worker_machine": "machine of the workers; unset: the chief's",
-        "ps_machine": "machine of the parameter servers; unset: the chief's",
-        "evaluator_machine": "machine of the evaluator; unset: the chief's",
-        "service_account": "account that the job runs as",
-        "kms_key": "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY, which encrypts",
-        "network": "projects/NUMBER/global/networks/NAME",
-        "tensorboard": "resource name of a TensorBoard instance in the same region",
-        "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas mount",
-        "tuning": "search space: a name in hparams/tuning/ or a file",
-        "output": "file to write; unset: standard output",
-    }
-    _define_strings(values, meanings)
-    flags.DEFINE_string("region", "us-central1", "region of the job", flag_values=values)
-    text = "what the job runs; its flags go after --"
-    arguments.define_version(
-        values, "TensorFlow that the job's own code was written for, such as 2.8; unset: today's"
-    )
-    flags.DEFINE_enum("command", "task", ["task", "watch"], text, flag_values=values)
-    flags.DEFINE_list("labels", [], "KEY=VALUE,KEY=VALUE", flag_values=values)
-    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
-    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
-    flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
-    flags.DEFINE_boolean("spot", False, "use spot machines, which can be preempted", values)
-    flags.DEFINE_integer("timeout_secs", None, "longest time of the job", flag_values=values)
-    flags.DEFINE_boolean(
-        "restart_job", False, "restart the job when a replica is restarted", values
-    )
-    flags.DEFINE_boolean("disable_retries", False, "do not restart a failed replica", values)
-
-
 def _render(argv: list[str], task_flags: list[str]) -> int:
-    values = _parse("render", _define_render, argv)
+    values = _parse("render", define_render, argv)
     if values is None:
         return 0
     arguments.require(values, "name")
@@ -157,7 +169,7 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     for pair in values.labels:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise UserError(f"--labels: {pair!r}: write KEY=VALUE")
+            raise UserError(f"--labels: {pair!r} is not a label; write KEY=VALUE,KEY=VALUE")
         labels[key] = value
     machines = {
         "chief": values.machine,
@@ -195,17 +207,17 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     if values.command == "watch":
         _check_watch(task_flags)
     text = jobs.to_yaml(jobs.build_job(request, study), values.output or "JOB.yaml")
-    following = "submit it, or schedule it"
+    following = "next, submit or schedule this job"
     if values.command == "task":
         for line in paths.list_inside(task_flags, values.nfs):
             print(f"note: {line}", file=sys.stderr)
         command = ("python", "-m", "trainer.vertex", "rehearse", f"--job={values.output}")
-        following = f"{quote_command(*command)}, then submit"
+        following = f"next, {quote_command(*command)}; then submit the job"
     commands.write_result(text, values.output, following)
     if not request.service_account:
         print(
-            "note: --service_account: not given; the job runs as the service's own agent, which "
-            "may read and write more than this job needs",
+            "note: --service_account: not given; the job runs as the agent of the service, which "
+            "has more permissions than this job needs",
             file=sys.stderr,
         )
     return 0
@@ -217,7 +229,7 @@ def _check_watch(argv: list[str]) -> None:
 
     values = parse(argv)
     if values is None:
-        raise UserError("after --: give the flags of trainer.watch, and no --help")
+        raise UserError("--help after --: the job would only print its flags; remove it")
     if not storage.is_remote(values.state) and not values.state.startswith("/gcs/"):
         raise UserError(
             f"--state={values.state}: is deleted with the container; name a gs:// address"
@@ -226,17 +238,22 @@ def _check_watch(argv: list[str]) -> None:
 
 def _define_submit(values: flags.FlagValues) -> None:
     meanings = {
-        "job": "file that render has written",
-        "project": "project of the job",
-        "region": "region; unset: that of render",
-        "api_endpoint": "host:port of a private endpoint; unset: the region's own",
+        "job": "job file that render has written",
+        "project": "ID of the Google Cloud project",
+        "region": "region of the job; unset: the region in the job file",
+        "api_endpoint": "address of the service as HOST:PORT, for a private endpoint; unset: the "
+        "public endpoint of the region",
     }
     _define_strings(values, meanings)
-    flags.DEFINE_boolean("stream", False, "wait, and log each state", flag_values=values)
-    flags.DEFINE_boolean("look", True, "check that buckets, data and package exist", values)
-    flags.DEFINE_float(
-        "poll_secs", submit.POLL_SECS, "seconds between two requests", 0.01, flag_values=values
+    text = "wait until the job ends, and print each change of its state; exit status 1 if it fails"
+    flags.DEFINE_boolean("stream", False, text, flag_values=values)
+    text = (
+        "check first that the buckets, the data and the package exist; --nolook if only the "
+        "service account of the job may read them"
     )
+    flags.DEFINE_boolean("look", True, text, flag_values=values)
+    text = "with --stream: seconds between two requests for the state"
+    flags.DEFINE_float("poll_secs", submit.POLL_SECS, text, 0.01, flag_values=values)
 
 
 def _submit(argv: list[str], task_flags: list[str]) -> int:
@@ -248,7 +265,9 @@ def _submit(argv: list[str], task_flags: list[str]) -> int:
     job = jobs.read_job(values.job)
     region = values.region or job.region
     if not region:
-        raise UserError(f"--region: not given, and the first line of {values.job} has none; set it")
+        raise UserError(
+            f"--region: not given, and the first line of {values.job} names none; add --region"
+        )
     submit.parse_resource(job)
     if values.look:
         paths.check_places(job.job_spec)
@@ -264,12 +283,21 @@ def _submit(argv: list[str], task_flags: list[str]) -> int:
 def _define_rehearse(values: flags.FlagValues) -> None:
     _define_strings(
         values,
-        {"job": "file that render has written", "trial": "trial of a tuning job; unset: 1"},
+        {
+            "job": "job file that render has written",
+            "trial": "number of the trial to run, for a tuning job; unset: 1",
+        },
     )
-    flags.DEFINE_boolean("emulator", False, "run a temporary storage emulator for gs://", values)
-    flags.DEFINE_list(
-        "put", [], "with --emulator: gs://BUCKET/FOLDER=FOLDER, files to copy into it", values
+    text = (
+        "start an emulator of Cloud Storage on this machine and use it for gs:// paths; it is "
+        "empty at first and deleted at the end; needs the package gcp-storage-emulator"
     )
+    flags.DEFINE_boolean("emulator", False, text, flag_values=values)
+    text = (
+        "with --emulator: local folders to copy into it first, as "
+        "gs://BUCKET/FOLDER=LOCAL_FOLDER,..."
+    )
+    flags.DEFINE_list("put", [], text, flag_values=values)
 
 
 def _rehearse(argv: list[str], task_flags: list[str]) -> int:
@@ -280,7 +308,10 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
     job = jobs.read_job(values.job)
     trial = (values.trial or "1") if job.is_tuning else None
     if values.put and not values.emulator:
-        raise UserError("--put: writes to the emulator; set --emulator, or copy the files yourself")
+        raise UserError(
+            "--put: copies files to the emulator; add --emulator, or copy the files to the bucket "
+            "yourself"
+        )
     replicas = rehearse.list_replicas(
         job, find_addresses(rehearse.count_replicas(job)), task_flags, trial
     )
@@ -293,17 +324,21 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
         running = rehearse.Rehearsal(replicas, more)
         with _forward_signals(running) as received:
             status = running.run()
-    outcome = "all replicas ended well" if status == 0 else f"failed with status {status}"
+    outcome = "all succeeded" if status == 0 else f"failed with exit status {status}"
     if received:
         status = 128 + received[0]
-        outcome = f"stopped by {signal.Signals(received[0]).name}; the same command begins again"
-    print(f"rehearsal of {job.name}: {len(replicas)} replica(s): {outcome}")
+        outcome = (
+            f"stopped by {signal.Signals(received[0]).name}; repeat the command to start again"
+        )
+    print(f"rehearsal of {job.name}: {len(replicas)} process(es): {outcome}")
     return status
 
 
 @contextlib.contextmanager
 def _forward_signals(running: rehearse.Rehearsal) -> Iterator[list[int]]:
-    """Ends the replicas at SIGINT and SIGTERM while a `with` statement runs; a second kills them.
+    """Stops the replicas on SIGINT and SIGTERM while a `with` statement runs.
+
+    The first signal is forwarded as SIGTERM. A second signal kills the replicas.
 
     Yields:
         The signals that were received.

@@ -1,4 +1,4 @@
-"""Batch prediction jobs of Vertex AI, with a version of the model registry."""
+"""Batch prediction jobs of Vertex AI with a model of the model registry."""
 
 import re
 from collections.abc import Sequence
@@ -9,8 +9,9 @@ from trainer.errors import UserError
 from trainer.vertex.machines import Machine
 from trainer.vertex.request import MODEL, SERVICE_ACCOUNT
 
-# Ending of a file → the format of its rows. The service makes lists of CSV rows, which an export
-# with named columns does not accept, and does not read Parquet.
+# Pattern of the end of a file name → format of the file. CSV is missing because the service sends
+# its rows as lists, which an export with named columns does not accept. The service cannot read
+# Parquet.
 FORMATS = {
     r"\.(jsonl|json|ndjson)": "jsonl",
     r"\.(tfrecords?|tfr)": "tf-record",
@@ -23,15 +24,15 @@ class Options(NamedTuple):
     """The options of a batch prediction.
 
     Attributes:
-        name: of the job.
+        name: name of the job.
         model: projects/PROJECT/locations/REGION/models/ID@VERSION.
-        data: gs:// files, with * in their names.
-        format: jsonl, tf-record or tf-record-gzip; None: by the names of the files.
-        output: gs:// folder.
-        machine: of each replica.
-        replicas: number at the start, and greatest number.
-        batch_size: rows of a request; None: the service's choice.
-        service_account: account that the job runs as; None: the service's own agent.
+        data: gs:// files; * in a name matches any characters.
+        format: jsonl, tf-record or tf-record-gzip; None: by the file names.
+        output: gs:// folder for the predictions.
+        machine: machine of each replica.
+        replicas: number of replicas at the start, and maximum number.
+        batch_size: rows per request; None: the service chooses.
+        service_account: service account that the job runs as; None: the agent of the service.
     """
 
     name: str
@@ -66,7 +67,7 @@ def build(options: Options) -> dict[str, Any]:
     least, greatest = options.replicas
     if not 1 <= least <= greatest <= MAX_REPLICAS:
         raise UserError(
-            f"--replicas={least},{greatest}: write START,GREATEST, such as 1,10, up to "
+            f"--replicas={least},{greatest}: write START,MAXIMUM, such as 1,10, of at most "
             f"{MAX_REPLICAS}"
         )
     job: dict[str, Any] = {
@@ -100,8 +101,8 @@ def _find_format(data: Sequence[str]) -> str:
     }
     if len(found) != 1 or not found <= set(FORMATS.values()):
         raise UserError(
-            f"--data={','.join(data)}: the service reads JSON lines or TFRecord files, one kind a "
-            "job; for CSV and Parquet use python -m trainer.kubernetes render --command=predict, "
-            "or name the kind in --data_format"
+            f"--data={','.join(data)}: the service reads JSON lines or TFRecord files, one format "
+            "per job; name the format in --data_format, or for CSV and Parquet use python -m "
+            "trainer.kubernetes render --command=predict"
         )
     return found.pop()

@@ -1,4 +1,4 @@
-"""A client of one of the service's interfaces, and its errors in one line."""
+"""A client of one of the services of Vertex AI, whose errors are reported in one line."""
 
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -7,20 +7,20 @@ from typing import Any, Optional
 
 from trainer.errors import TemporaryError, UserError
 
-# Longest time of a deployment, with the start of its machines.
+# Time limit of a deployment, including the start of its machines.
 OPERATION_SECS = 3600
 PERMISSION = "grant your account roles/aiplatform.user, and enable aiplatform.googleapis.com"
 
 
 class Connection:
-    """A client for one interface of the service, in a project and region.
+    """A client for one of the services of Vertex AI, in a project and region.
 
     Args:
-        client: name of the client, such as JobServiceClient.
+        client: name of the client class, such as JobServiceClient.
         project: project of the resources.
-        region: their region.
+        region: region of the resources.
         endpoint: host:port of the service, or http://host:port without encryption; None: the
-            endpoint of the region.
+            public endpoint of the region.
 
     Raises:
         UserError: the client library or the credentials are missing.
@@ -44,32 +44,32 @@ class Connection:
                 self.client = kind(client_options={"api_endpoint": endpoint})
         except auth.DefaultCredentialsError as error:
             raise UserError(
-                "no credentials for the service; run gcloud auth application-default login, or "
-                "name a service account's key file in GOOGLE_APPLICATION_CREDENTIALS"
+                "no credentials for Vertex AI; run gcloud auth application-default login, or name "
+                "the key file of a service account in GOOGLE_APPLICATION_CREDENTIALS"
             ) from error
 
     def call(self, method: Callable[..., Any], **request: Any) -> Any:
-        """Returns what a method of the client answers.
+        """Returns the response of a method of the client.
 
         Args:
             method: the method.
             **request: fields of its request.
 
         Raises:
-            TemporaryError: the service cannot answer now.
+            TemporaryError: the service is temporarily unavailable.
             UserError: the service rejects the request.
         """
         with self._translate_errors():
             return method(request=request, timeout=60.0)
 
     def wait(self, operation: Any) -> Any:
-        """Returns the result of a long-running operation when it has ended.
+        """Waits for a long-running operation, and returns its result.
 
         Args:
-            operation: what the method of the client returned.
+            operation: the operation that a method of the client returned.
 
         Raises:
-            TemporaryError: the service cannot answer now, or takes too long.
+            TemporaryError: the service is temporarily unavailable, or takes too long.
             UserError: the operation has failed.
         """
         with self._translate_errors():
@@ -88,17 +88,21 @@ class Connection:
             ) from error
         except exceptions.ServerError as error:
             words = " ".join(str(error.message).split())[:300]
-            raise TemporaryError(f"the service cannot answer now: {words}; try again") from error
+            raise TemporaryError(f"the service is unavailable: {words}; try again later") from error
         except exceptions.GoogleAPICallError as error:
             words = " ".join(str(error.message).split())[:300]
-            raise UserError(f"the service rejects the request: {words}") from error
+            raise UserError(
+                f"the service rejected the request: {words}; correct the option or the job"
+            ) from error
         except futures.TimeoutError as error:
             raise TemporaryError(
-                f"the service has not ended in {OPERATION_SECS} s; try again"
+                f"the operation did not end within {OPERATION_SECS} s; repeat the command"
             ) from error
         except (auth.TransportError, exceptions.RetryError) as error:
             words = " ".join(str(error).split())[:200]
-            raise TemporaryError(f"the service cannot be reached: {words}; try again") from error
+            raise TemporaryError(
+                f"the service cannot be reached: {words}; try again later"
+            ) from error
         except auth.GoogleAuthError as error:
             words = " ".join(str(error).split())[:200]
             raise UserError(
@@ -124,7 +128,9 @@ def to_message(kind: str, value: dict[str, Any]) -> Any:
         json_format.ParseDict(value, found.pb(message))
     except json_format.ParseError as error:
         words = " ".join(str(error).split())
-        raise UserError(f"the resource does not fit the service's schema: {words[:300]}") from error
+        raise UserError(
+            f"not a valid {kind} of Vertex AI: {words[:300]}; render the file again"
+        ) from error
     return message
 
 
@@ -143,7 +149,7 @@ def import_aiplatform() -> Any:
             from google.cloud import aiplatform_v1
     except ImportError as error:
         raise UserError(
-            "this needs the package google-cloud-aiplatform; run "
-            "pip install google-cloud-aiplatform, or give the rendered file to gcloud"
+            "the package google-cloud-aiplatform is not installed; run pip install "
+            "google-cloud-aiplatform, or give the rendered file to gcloud"
         ) from error
     return aiplatform_v1

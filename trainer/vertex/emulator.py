@@ -1,4 +1,4 @@
-"""Runs an emulator of Cloud Storage for a rehearsal."""
+"""Runs an emulator of Cloud Storage for the command rehearse."""
 
 import io
 import socket
@@ -19,7 +19,7 @@ def run_emulator(job: Job, put: list[str]) -> Iterator[dict[str, str]]:
     """Runs an emulator with the buckets of a job while a `with` statement runs.
 
     Args:
-        job: its flags name the buckets.
+        job: the job; its flags name the buckets.
         put: gs://BUCKET/FOLDER=FOLDER, local folders to copy into the buckets.
 
     Yields:
@@ -32,7 +32,7 @@ def run_emulator(job: Job, put: list[str]) -> Iterator[dict[str, str]]:
         from gcp_storage_emulator.server import create_server
     except ImportError as error:
         raise UserError(
-            "--emulator needs the package gcp-storage-emulator; run "
+            "--emulator: the package gcp-storage-emulator is not installed; run "
             "pip install gcp-storage-emulator"
         ) from error
     files = [file for pair in put for file in _list_files(pair)]
@@ -67,7 +67,8 @@ def _list_files(pair: str) -> list[tuple[str, Path]]:
     place = storage.parse_address(address.rstrip("/"), "--put")
     root = Path(folder)
     if not folder or not root.is_dir():
-        raise UserError(f"--put={pair}: {folder or 'nothing'!r} is not a folder of this machine")
+        problem = f"{folder!r} is not a folder on this machine" if folder else "no local folder"
+        raise UserError(f"--put={pair}: {problem}; write gs://BUCKET/FOLDER=LOCAL_FOLDER")
     return [
         (str(place.join(path.relative_to(root).as_posix())), path)
         for path in sorted(root.rglob("*"))

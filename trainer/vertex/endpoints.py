@@ -1,8 +1,8 @@
-"""Endpoints of Vertex AI: the resource that serves versions, and its deployment.
+"""Endpoints of Vertex AI, which serve versions of a model, and their deployment.
 
-The file is an Endpoint, the type of the service, with the models that it shall have and their
-shares of the traffic. A deployment makes the endpoint agree with it: one that was interrupted is
-completed by the next one.
+An Endpoint resource in a file lists the deployed models and their shares of the traffic. The
+command deploy changes the endpoint of the service until it is the same. If the command is
+interrupted, the next one continues.
 """
 
 import re
@@ -16,7 +16,7 @@ from trainer.vertex.connection import Connection, to_message
 from trainer.vertex.machines import Machine
 from trainer.vertex.request import SERVICE_ACCOUNT
 
-# Replicas are added above this mean use of the processors, in percent.
+# Replicas are added if the mean CPU utilization is above this, in percent.
 TARGET_PERCENT = 70
 TABLE = re.compile(r"bq://[a-z0-9:.-]+\.\w+\.[\w-]+")
 _CPU = "aiplatform.googleapis.com/prediction/online/cpu/utilization"
@@ -26,11 +26,11 @@ class Options(NamedTuple):
     """The options of an endpoint.
 
     Attributes:
-        name: of the endpoint.
-        machine: of each replica.
-        replicas: least and greatest number of replicas of each model.
-        service_account: account that the replicas run as; None: the service's own agent.
-        log_table: bq://PROJECT.DATASET.TABLE for logged requests; None: none are logged.
+        name: name of the endpoint.
+        machine: machine of each replica.
+        replicas: minimum and maximum number of replicas of each model.
+        service_account: service account that the replicas run as; None: the agent of the service.
+        log_table: bq://PROJECT.DATASET.TABLE for logged requests; None: requests are not logged.
         sampling_rate: share of the requests that are logged.
     """
 
@@ -46,7 +46,7 @@ def build(models: dict[str, tuple[str, int]], options: Options) -> dict[str, Any
     """Returns the JSON of an Endpoint.
 
     Args:
-        models: number of a deployed model → (name of its version in the registry, percent of the
+        models: ID of a deployed model → (name of its version in the registry, percentage of the
             traffic).
         options: the options.
 
@@ -55,7 +55,7 @@ def build(models: dict[str, tuple[str, int]], options: Options) -> dict[str, Any
     """
     least, greatest = options.replicas
     if not 1 <= least <= greatest:
-        raise UserError(f"--replicas={least},{greatest}: write LEAST,GREATEST, such as 2,10")
+        raise UserError(f"--replicas={least},{greatest}: write MINIMUM,MAXIMUM, such as 2,10")
     for option, value, pattern, example in (
         ("service_account", options.service_account, SERVICE_ACCOUNT,
          "NAME@PROJECT.iam.gserviceaccount.com"),
@@ -100,21 +100,24 @@ def read_endpoint(path: str) -> Any:
         path: the file.
 
     Raises:
-        UserError: it cannot be read, or does not fit the type of the service.
+        UserError: the file cannot be read, or is not an Endpoint.
     """
     wanted = to_message("Endpoint", config_lib.read_yaml(Path(path), "deployment"))
     if not wanted.display_name or not wanted.deployed_models:
-        raise UserError(f"{path}: no displayName or no deployedModels; render it again")
+        raise UserError(
+            f"{path}: displayName or deployedModels is missing; write the file again with python "
+            "-m trainer.serve --render=vertex"
+        )
     return wanted
 
 
 def deploy(wanted: Any, connection: Connection, log: Callable[[str], None]) -> str:
-    """Makes an endpoint agree with a file; returns its resource name.
+    """Creates or changes an endpoint as a file describes it; returns its resource name.
 
     Args:
         wanted: the Endpoint that read_endpoint returned.
-        connection: to the interface of endpoints.
-        log: gets one line for each change.
+        connection: a connection to the EndpointService.
+        log: is called with one line for each change.
 
     Raises:
         UserError: the service rejects a request.
@@ -139,7 +142,7 @@ def deploy(wanted: Any, connection: Connection, log: Callable[[str], None]) -> s
     present = {one.id for one in found.deployed_models}
     for one in wanted.deployed_models:
         if one.id not in present:
-            # Without a split, its traffic does not change yet.
+            # Without a traffic split, the new model gets no traffic yet.
             operation = connection.call(client.deploy_model, endpoint=name, deployed_model=one)
             connection.wait(operation)
             log(f"{one.model}: deployed as {one.id}")

@@ -1,4 +1,4 @@
-"""Applies the folders and data that Vertex AI sets for a job."""
+"""Applies the folders and data that Vertex AI sets in the environment of a job."""
 
 import io
 import shutil
@@ -14,18 +14,18 @@ from trainer.storage.files import list_export
 
 
 def place(config: config_lib.Config, cluster: Cluster, service: Service) -> config_lib.Config:
-    """Fills in job_dir and data from the service if the configuration does not set them.
+    """Takes job_dir and data from the service if the configuration does not set them.
 
     Args:
-        config: the configuration of flags and files.
-        cluster: contains the number of a tuning trial.
-        service: folders and data of the service.
+        config: the configuration from flags and files.
+        cluster: contains the number of the trial of a tuning job.
+        service: the folders and data that the service sets.
     """
     update: dict[str, Any] = {}
     if not config.job_dir and service.checkpoint_dir:
         update["job_dir"] = service.checkpoint_dir.rstrip("/")
     elif config.job_dir and cluster.trial is not None:
-        # All trials have the same flags, but each needs a job_dir of its own.
+        # All trials have the same flags, but each needs its own job_dir.
         update["job_dir"] = f"{config.job_dir.rstrip('/')}/{cluster.trial}"
     data = {}
     if not config.data.train and service.train_data:

@@ -28,10 +28,10 @@ class Job(NamedTuple):
         region: region of the job.
         labels: labels of the job.
         spec: JSON of a CustomJobSpec; {studySpec, trialJobSpec} for a tuning job.
-        max_trials: number of trials of a tuning job, else 0.
-        parallel_trials: number of trials that run at a time, else 0.
-        kms_key: resource name of the key that encrypts what the service stores; empty: the
-            service's own.
+        max_trials: number of trials of a tuning job; 0 for a custom job.
+        parallel_trials: number of trials that run at the same time; 0 for a custom job.
+        kms_key: resource name of the key that encrypts what the service stores; empty: a key of
+            the service.
     """
 
     name: str
@@ -78,7 +78,10 @@ def build_job(request: Request, study: Optional[Study] = None) -> Job:
     if request.module == program.TRAINING:
         _check_study(study, request, check_task_flags(request))
     elif study is not None or sum(request.counts.values()) > 1:
-        raise UserError(f"--command: {request.module} is one process; remove the other replicas")
+        raise UserError(
+            f"--command: {request.module} runs as a single process; remove --tuning, --workers, "
+            "--ps and --evaluator"
+        )
     spec: dict[str, Any] = {"workerPoolSpecs": _build_pools(request)}
     scheduling: dict[str, Any] = {}
     if request.timeout_secs is not None:
@@ -163,19 +166,19 @@ def check_task_flags(request: Request) -> config_lib.Config:
     """
     command = flags.parse_command_line(request.task_flags)
     if command is None:
-        raise UserError("--help: a job would only print the flags; remove it")
+        raise UserError("--help after --: the job would only print its flags; remove it")
     config = config_lib.load_config(command.hparams, command.overrides)
     job_dir = config.job_dir or request.base_output_dir
     if not job_dir:
         raise UserError(
-            "neither --base_output_dir nor, after --, --job_dir is given: nothing would be "
-            "saved; set one of them"
+            "--base_output_dir: not given, so nothing would be saved; set it, or set --job_dir "
+            "after --"
         )
     paths.check_paths(config, request.nfs, sum(request.counts.values()) == 1)
     if command.fresh is not None:
         raise UserError(
-            "--fresh: a restarted replica would delete the job's results; empty the folder "
-            "yourself, or name another one"
+            "--fresh: a restarted process would delete the results of the job; empty the folder "
+            "yourself, or name another folder"
         )
     _check_pools(request, config, job_dir)
     return config
@@ -186,7 +189,9 @@ def _check_pools(request: Request, config: config_lib.Config, job_dir: str) -> N
 
     counts = request.counts
     if counts["evaluator"] > 1:
-        raise UserError(f"--evaluator: {counts['evaluator']} evaluators; a job has at most one")
+        raise UserError(
+            f"--evaluator: {counts['evaluator']} evaluators are given; a job has at most one"
+        )
     spec = {
         role: tuple(f"{role}-{index}:{PORT}" for index in range(counts[role]))
         for role in POOL_ROLES[:3]
@@ -207,8 +212,8 @@ def _check_pools(request: Request, config: config_lib.Config, job_dir: str) -> N
     several = max(request.machines[role].count for role in ("chief", "worker") if counts[role]) > 1
     if has_accelerators and several and config.cluster.strategy in ("none", "one_device"):
         raise UserError(
-            f"--strategy={config.cluster.strategy}: uses one accelerator of a machine with several;"
-            " set --strategy=mirrored (one machine) or multi_worker_mirrored (several)"
+            f"--strategy={config.cluster.strategy}: uses only one accelerator of each machine; "
+            "set --strategy=mirrored for one machine, or multi_worker_mirrored for several"
         )
 
 
@@ -216,14 +221,16 @@ def _check_study(study: Optional[Study], request: Request, config: config_lib.Co
     if study is None:
         return
     if not request.base_output_dir and not config.job_dir:
-        raise UserError("--tuning: needs --base_output_dir, under which each trial has a folder")
+        raise UserError(
+            "--tuning: needs --base_output_dir, in which each trial gets a folder; set it"
+        )
     aliases = flags.list_aliases()
     fixed = flags.parse_command_line(request.task_flags)
     overrides = fixed.overrides if fixed is not None else {}
     for name in study.samples:
         if aliases.get(name, name) in overrides:
             raise UserError(
-                f"--tuning: {name} is in the search space and given as a flag; remove one of them"
+                f"--tuning: {name} is in the search space and also given as a flag; remove one"
             )
 
 
@@ -238,7 +245,9 @@ def to_yaml(job: Job, path: str) -> str:
         UserError: the name of the file has a line break, which would end the comment.
     """
     if not path.isprintable():
-        raise UserError(f"--output={path!r}: a character that cannot be printed; rename the file")
+        raise UserError(
+            f"--output={path!r}: contains a character that cannot be printed; name another file"
+        )
     kind = "hp-tuning-jobs" if job.is_tuning else "custom-jobs"
     words = ["gcloud", "ai", kind, "create", f"--region={job.region}"]
     words.append(f"--display-name={job.name}")
@@ -297,13 +306,14 @@ def read_job(path: str) -> Job:
         counts = [int(options.get(f"{name}-trial-count", "0")) for name in ("max", "parallel")]
     except ValueError as error:
         raise UserError(
-            f"job {path}: its first line is not the command that render writes ({error}); render "
-            "it again, or remove the line"
+            f"job {path}: the first line is not the gcloud command that render writes ({error}); "
+            "render the job again, or remove the line"
         ) from error
     inner = spec.get("trialJobSpec") if "studySpec" in spec else spec
     if not isinstance(inner, dict) or not inner.get("workerPoolSpecs"):
         raise UserError(
-            f"job {path}: no workerPoolSpecs; render it with python -m trainer.vertex render"
+            f"job {path}: not a job file, because workerPoolSpecs is missing; name a file that "
+            "python -m trainer.vertex render has written"
         )
     try:
         _Spec.model_validate(inner)
@@ -311,8 +321,8 @@ def read_job(path: str) -> Job:
         problem = error.errors(include_url=False)[0]
         field = ".".join(map(str, problem["loc"]))
         raise UserError(
-            f"job {path}: {field:.80}: got {problem['input']!r:.60}: {problem['msg']}; render it "
-            "again"
+            f"job {path}: {field:.80}: {problem['msg']}, not {problem['input']!r:.60}; render the "
+            "job again"
         ) from error
     labels = dict(pair.partition("=")[::2] for pair in options.get("labels", "").split(",") if pair)
     return Job(

@@ -83,25 +83,26 @@ def parse_machine(text: str, option: str) -> Machine:
     """
     machine_type, *rest = text.split(":")
     if len(rest) > 2:
-        raise UserError(f"{option}: {text!r}: write TYPE or TYPE:ACCELERATOR:COUNT")
+        raise UserError(
+            f"{option}={text}: write TYPE or TYPE:ACCELERATOR:COUNT, such as "
+            "n1-standard-8:NVIDIA_TESLA_T4:2"
+        )
     accelerator = rest[0].upper() if rest else None
     number = rest[1] if len(rest) == 2 else "1"
     if not number.isdigit() or int(number) < 1:
-        raise UserError(
-            f"{option}: {text!r}: {number!r} is not a number of accelerators; write 1, 2"
-        )
+        raise UserError(f"{option}={text}: {number!r} is not a number of accelerators; write 1, 2")
     _check_type(machine_type, option)
     if accelerator is not None and accelerator not in ACCELERATORS:
         raise UserError(
-            f"{option}: {text!r}: no accelerator {accelerator!r}"
-            f"{nearest(accelerator, ACCELERATORS)} (known: {', '.join(ACCELERATORS)})"
+            f"{option}={text}: no such accelerator{nearest(accelerator, ACCELERATORS)}; use one of "
+            f"{', '.join(ACCELERATORS)}"
         )
     machine = Machine(machine_type, accelerator, int(number) if accelerator else 0)
     if machine_type in BUILT_IN and accelerator is None:
         machine = Machine(machine_type, *BUILT_IN[machine_type])
     problem = _find_problem(machine)
     if problem:
-        raise UserError(f"{option}: {text!r}: {problem}")
+        raise UserError(f"{option}={text}: {problem}")
     return machine
 
 
@@ -112,8 +113,8 @@ def _check_type(machine_type: str, option: str) -> None:
     if machine_type in known or family not in families and machine_type.count("-") == 2:
         return
     raise UserError(
-        f"{option}: no machine type {machine_type!r}{nearest(machine_type, known)} "
-        f"(families: {', '.join(sorted(families))})"
+        f"{option}={machine_type}: no such machine type{nearest(machine_type, known)}; use a "
+        f"type of the families {', '.join(sorted(families))}"
     )
 
 
@@ -121,23 +122,23 @@ def _find_problem(machine: Machine) -> Optional[str]:
     if machine.machine_type in BUILT_IN:
         accelerator, count = BUILT_IN[machine.machine_type]
         if (machine.accelerator, machine.count) != (accelerator, count):
-            return f"this machine type always has {count} {accelerator}; omit the accelerators"
+            return f"this machine type always has {count} {accelerator}; write only the type"
         return None
     if machine.accelerator is None:
         return None
     if machine.accelerator not in N1_VCPUS:
         fitting = [name for name, (one, _) in BUILT_IN.items() if one == machine.accelerator]
         return (
-            f"{machine.accelerator} is available only with the machine types {', '.join(fitting)}"
+            f"{machine.accelerator} exists only in the machine types {', '.join(fitting)}; use one"
         )
     family = machine.machine_type.partition("-")[0]
     if family in CPU_FAMILIES and family != "n1":
-        return f"{machine.accelerator} can only be added to n1 machines"
+        return f"{machine.accelerator} can only be added to n1 machines; use one of them"
     limits = dict(zip(POWERS, N1_VCPUS[machine.accelerator]))
     limit = limits.get(machine.count)
     if limit is None:
         counts = [str(count) for count, vcpus in limits.items() if vcpus]
-        return f"{machine.accelerator} is available in numbers of {', '.join(counts)}"
+        return f"{machine.accelerator} can be added {', '.join(counts)} times; write such a number"
     if int(machine.machine_type.rpartition("-")[2]) > limit:
         return (
             f"{machine.count} {machine.accelerator} allow at most {limit} vCPUs; "

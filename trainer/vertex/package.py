@@ -31,8 +31,8 @@ def build_sdist(output_dir: Path) -> Path:
     root = Path(__file__).resolve().parents[2]
     if not (root / "setup.py").is_file():
         raise UserError(
-            f"package: no setup.py in {root}: this trainer was installed from a distribution; run "
-            "it from a checkout"
+            f"package: there is no setup.py in {root}, because this package was installed; run the "
+            "command in a checkout of the repository"
         )
     with tempfile.TemporaryDirectory(prefix="sdist-") as work:
         # The build writes into the source folder, so it uses a copy.
@@ -44,7 +44,10 @@ def build_sdist(output_dir: Path) -> Path:
         made = list(Path(work).glob("*.tar.gz"))
         if done.returncode or len(made) != 1:
             words = (done.stderr.strip().splitlines() or ["no output"])[-1]
-            raise UserError(f"package: setuptools could not build it: {words[:200]}")
+            raise UserError(
+                f"package: setuptools could not build the distribution: {words[:200]}; correct the "
+                "checkout"
+            )
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
             path = output_dir / made[0].name
@@ -52,14 +55,16 @@ def build_sdist(output_dir: Path) -> Path:
                 shutil.copy(made[0], temporary)
             return path
         except OSError as error:
-            raise UserError(f"--output_dir={output_dir}: {error.strerror}; name another") from error
+            raise UserError(
+                f"--output_dir={output_dir}: {error.strerror}; name another folder"
+            ) from error
 
 
 def upload(path: Path, folder: str, settings: Optional[Settings] = None) -> str:
     """Uploads a source distribution and returns its gs:// address.
 
     The address contains the start of the file's SHA-256: FOLDER/HASH/NAME-VERSION.tar.gz. Thus no
-    package that jobs may use is overwritten, and a file that is there already is this one.
+    other package is overwritten, and an existing file with this name has the same content.
 
     Args:
         path: the distribution.

@@ -1,4 +1,4 @@
-"""Checks that the machines of a job can read and write its paths."""
+"""Checks that the machines of a Vertex AI job can read and write the paths of the job."""
 
 import re
 from typing import Any, Optional
@@ -21,7 +21,7 @@ def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -
     Args:
         config: the configuration of the job.
         nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all machines mount.
-        is_alone: whether the job has only one machine.
+        is_alone: whether the job has only one process.
 
     Raises:
         UserError: a path is local. The message names the option and the path.
@@ -41,8 +41,8 @@ def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -
         for path in files:
             if not _is_shared(path, option, nfs):
                 raise UserError(
-                    f"{option}: {path!r} is a path of this machine, which the job cannot read; "
-                    "copy it to gs:// first"
+                    f"{option}: {path!r} is on this machine, where the job cannot read it; copy it "
+                    "to a bucket, and name its gs:// address"
                 )
 
 
@@ -54,7 +54,7 @@ def _is_shared(path: str, option: str, nfs: Optional[str]) -> bool:
         match = NFS.fullmatch(nfs or "")
         if match is None or path.split("/")[3] != match["point"]:
             raise UserError(
-                f"{option}: {path!r}: no such mount; add it with --nfs=SERVER:/PATH:/mnt/nfs/POINT"
+                f"{option}: {path!r} is not mounted; add --nfs=SERVER:/PATH:/mnt/nfs/POINT"
             )
         return True
     return path.startswith(MOUNT)
@@ -81,7 +81,8 @@ def check_places(spec: dict[str, Any]) -> None:
         spec: JSON of a CustomJobSpec.
 
     Raises:
-        UserError: a place does not exist or cannot be read. The message names it and the option.
+        UserError: a bucket or file does not exist or cannot be read. The message names it and the
+            option.
     """
     base = (spec.get("baseOutputDirectory") or {}).get("outputUriPrefix")
     if base:
@@ -109,7 +110,7 @@ def _check_flags(task_flags: list[str]) -> None:
             address = _to_address(path)
             if address and not storage.find_data(address, option):
                 raise UserError(
-                    f"{option}: no object matches {address!r}; check the name, for instance with "
+                    f"{option}: no object matches {address!r}; check the name, for example with "
                     "gcloud storage ls"
                 )
     job_dir = _to_address(str(overrides.get("job_dir") or ""))

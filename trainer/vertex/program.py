@@ -1,4 +1,4 @@
-"""What a replica runs: `python -m trainer.task`, or the same under another TensorFlow's names."""
+"""The command of a replica: `python -m trainer.task`, or the same for an older TensorFlow."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -6,19 +6,21 @@ from typing import Any, Optional
 __all__ = ["START", "TRAINING", "describe", "find_flags"]
 
 TRAINING = "trainer.task"
-# Starts a module in a container. Linux discards a SIGTERM for process 1 until that has a handler.
-# Blocked, it waits for the handler; the `env` of an old image cannot block it.
+# Starts a module in a container. Linux discards a SIGTERM for process 1 until the process has a
+# handler. `env --block-signal` keeps the signal pending until then, if the image's `env` has this
+# option.
 _SCRIPT = 'run="env --block-signal=TERM"; $run true 2>/dev/null || run=; exec $run python -m "$@"'
 START = ("sh", "-c", _SCRIPT, "sh")
 
 
 def describe(module: str, as_version: Optional[str], flags: Sequence[str]) -> list[str]:
-    """Returns the words after `python -m`.
+    """Returns the arguments after `python -m`.
 
     Args:
-        module: what runs, such as trainer.task.
-        as_version: the TensorFlow that it was written for, such as '2.8'; None for today's.
-        flags: of the module.
+        module: the module to run, such as trainer.task.
+        as_version: TensorFlow version for which the job's own code was written, such as '2.8';
+            None: the version in the image.
+        flags: flags of the module.
     """
     if as_version is None:
         return [module, *flags]
@@ -26,10 +28,14 @@ def describe(module: str, as_version: Optional[str], flags: Sequence[str]) -> li
 
 
 def find_flags(pool: dict[str, Any]) -> Optional[tuple[list[str], list[str]]]:
-    """Returns the words after `python -m` up to trainer.task, and its flags; None without it.
+    """Finds the training command of a pool.
 
     Args:
         pool: JSON of a WorkerPoolSpec.
+
+    Returns:
+        The arguments after `python -m` up to trainer.task, and the flags of trainer.task; None if
+        the pool does not run trainer.task.
     """
     package, container = pool.get("pythonPackageSpec"), pool.get("containerSpec") or {}
     words = [str(word) for word in (package or container).get("args", ())]
@@ -37,7 +43,7 @@ def find_flags(pool: dict[str, Any]) -> Optional[tuple[list[str], list[str]]]:
         words = [str(package.get("pythonModule")), *words]
     else:
         words = [*map(str, container.get("command", ())), *words]
-        # Or python -m MODULE, in a file that was written by hand.
+        # A file that was written by hand may have python -m MODULE instead.
         words = words[len(START) if words[: len(START)] == [*START] else 2 :]
     # The module is the first word, or follows the options of `run`.
     place = words.index(TRAINING) if TRAINING in words else -1

@@ -1,7 +1,8 @@
-"""Runs the replicas of a job on this machine, with the environment that the service sets.
+"""Runs the replicas of a job on this machine, with the environment variables of the service.
 
-Each replica is a process with the same program, flags and AIP_* variables. CLUSTER_SPEC and
-TF_CONFIG have loopback addresses. Machines, accelerators, the image and timing differ.
+Each replica is a process with the program, the flags and the AIP_* variables that it would have on
+Vertex AI. CLUSTER_SPEC and TF_CONFIG contain loopback addresses. Machines, accelerators, image and
+timing differ.
 """
 
 import json
@@ -18,8 +19,8 @@ from trainer.vertex import program
 from trainer.vertex.jobs import Job
 from trainer.vertex.request import POOL_ROLES
 
-# After a replica has failed, the others may end by themselves; then they get SIGTERM, as on the
-# service, and in the end SIGKILL.
+# After a failure, the other replicas have STOP_SECS to end by themselves. Then they get SIGTERM, as
+# on the service, and after GRACE_SECS SIGKILL.
 STOP_SECS, GRACE_SECS = 5.0, 60.0
 ROLE_OF_POOL = dict(zip(POOLS, POOL_ROLES))
 
@@ -55,7 +56,10 @@ def list_replicas(
     pools = job.job_spec["workerPoolSpecs"]
     counts = [int(pool.get("replicaCount", 1)) if pool else 0 for pool in pools]
     if len(pools) > len(POOL_ROLES) or not counts or counts[0] != 1:
-        raise UserError("job: it needs one to four pools, the first with one replica, the chief")
+        raise UserError(
+            "job: workerPoolSpecs must have one to four pools, and the first pool one replica, the "
+            "chief; render the job again"
+        )
     rest = iter(addresses)
     spec = {pool: [next(rest) for _ in range(n)] for pool, n in zip(POOLS, counts) if n}
     common = _describe_output(job, trial)
@@ -110,7 +114,10 @@ def _find_words(pool: dict[str, Any], name: str) -> list[str]:
     found = program.find_flags(pool)
     if found is not None:
         return [*found[0], *found[1]]
-    raise UserError(f"job: {name} does not run trainer.task; only such a job can be rehearsed")
+    raise UserError(
+        f"job: {name} does not run trainer.task, and rehearse runs nothing else; render the job "
+        "again"
+    )
 
 
 class Rehearsal:
@@ -139,7 +146,7 @@ class Rehearsal:
             environment = copy_environment({**self._more, **replica.environment})
             self._processes.start(replica.name, replica.command, environment)
             if self._is_stopped:
-                # The signal came before this process was there.
+                # The signal arrived before this process was started.
                 self._processes.send(signal.SIGTERM)
                 break
         status, ended = 0, None
@@ -149,11 +156,11 @@ class Rehearsal:
                 ended = ended or (time.monotonic() if code or name == "chief-0" else None)
             secs = time.monotonic() - ended if ended is not None else 0.0
             if status and secs > STOP_SECS and not self._is_stopped:
-                self._processes.log("rehearse", "a replica has failed; the others are stopped")
+                self._processes.log("rehearse", "a process has failed; stopping the others")
                 self.stop()
             if secs > GRACE_SECS:
                 late = ", ".join(self._processes.running)
-                self._processes.log("rehearse", f"{late} did not end; killed")
+                self._processes.log("rehearse", f"killing {late}, which did not end in time")
                 self.stop(signal.SIGKILL)
             time.sleep(0.1)
         self._processes.finish_output("rehearse")

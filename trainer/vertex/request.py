@@ -1,9 +1,12 @@
-"""The options of `python -m trainer.vertex render`, and their checks."""
+"""The flags of `python -m trainer.vertex render`, and their checks."""
 
 import re
 from typing import NamedTuple, Optional
 
+from absl import flags
+
 from trainer import storage
+from trainer.config import arguments
 from trainer.errors import UserError
 from trainer.vertex import paths
 from trainer.vertex.machines import Machine, parse_machine
@@ -50,9 +53,10 @@ class Request(NamedTuple):
         restart_job: whether a restarted replica restarts the whole job.
         disable_retries: whether a failed replica is not restarted.
         kms_key: resource name of the key that encrypts what the service stores.
-        module: what the job runs; `task_flags` are its flags, and have been checked if it is not
-            trainer.task.
-        as_version: the TensorFlow whose names the job's code gets, such as '2.8'; None: today's.
+        module: the module that the job runs. Its flags are `task_flags`; those of another module
+            than trainer.task have already been checked.
+        as_version: TensorFlow version for which the job's own code was written, such as '2.8';
+            None: the version in the image.
     """
 
     name: str
@@ -75,6 +79,71 @@ class Request(NamedTuple):
     kms_key: Optional[str] = None
     module: str = TRAINING
     as_version: Optional[str] = None
+
+
+def define_render(values: flags.FlagValues) -> None:
+    """Adds the flags of render.
+
+    Args:
+        values: where they are added.
+    """
+    meanings = {
+        "name": "name of the job; 1 to 128 characters",
+        "image": "container image with this package; with --package: image with TensorFlow, into "
+        "which the service installs the package",
+        "package": "gs:// address of a source distribution, as the command package prints it; "
+        "unset: the image contains this package",
+        "base_output_dir": "gs:// folder with subfolders for checkpoints, model and logs; required "
+        "unless --job_dir is given after --",
+        "machine": "machine of the chief: TYPE or TYPE:ACCELERATOR:COUNT, such as "
+        "n1-standard-8:NVIDIA_TESLA_T4:2; unset: n1-standard-8",
+        "worker_machine": "machine of each worker; unset: the value of --machine",
+        "ps_machine": "machine of each parameter server; unset: the value of --machine",
+        "evaluator_machine": "machine of the evaluator; unset: the value of --machine",
+        "service_account": "service account that the job runs as: NAME@PROJECT.iam.gserviceaccount."
+        "com; unset: the agent of the service, which has more permissions than a job needs",
+        "kms_key": "key that encrypts what the service stores, in the region of the job: "
+        "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY; unset: Google's keys",
+        "network": "network of the machines: projects/NUMBER/global/networks/NAME; unset: the "
+        "service's own",
+        "tensorboard": "TensorBoard instance that shows the job, in the region of the job: "
+        "projects/NUMBER/locations/REGION/tensorboards/ID; needs --service_account and "
+        "--base_output_dir",
+        "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a shared folder that all machines mount; needs "
+        "--network; parameter servers need such a folder",
+        "tuning": "search space of a hyperparameter tuning job: a YAML file, or a name in "
+        "hparams/tuning/; unset: a custom job",
+        "output": "file for the job; unset: standard output",
+    }
+    for name, meaning in meanings.items():
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+    text = "Google Cloud region of the job"
+    flags.DEFINE_string("region", "us-central1", text, flag_values=values)
+    arguments.define_version(
+        values,
+        "TensorFlow version for which your model code was written, such as 2.8; the job then runs "
+        "it with python -m estimator_bridge run; unset: the version in the image",
+    )
+    text = "command that the job runs, trainer.task or trainer.watch; its flags follow after --"
+    flags.DEFINE_enum("command", "task", ["task", "watch"], text, flag_values=values)
+    text = "labels of the job: KEY=VALUE,KEY=VALUE"
+    flags.DEFINE_list("labels", [], text, flag_values=values)
+    text = "number of workers besides the chief"
+    flags.DEFINE_integer("workers", 0, text, 0, flag_values=values)
+    flags.DEFINE_integer("ps", 0, "number of parameter servers", 0, flag_values=values)
+    text = "add a machine that evaluates each checkpoint, so that the chief does not"
+    flags.DEFINE_boolean("evaluator", False, text, flag_values=values)
+    text = "use spot machines, which cost less and can be preempted at any time"
+    flags.DEFINE_boolean("spot", False, text, flag_values=values)
+    text = "time limit of the job, seconds, at most 604800; unset: the service's limit of 7 days"
+    flags.DEFINE_integer("timeout_secs", None, text, flag_values=values)
+    text = (
+        "restart all processes when the service restarts one; set it for "
+        "--strategy=multi_worker_mirrored, where all of them end together"
+    )
+    flags.DEFINE_boolean("restart_job", False, text, flag_values=values)
+    text = "do not restart a failed process; the first failure ends the job"
+    flags.DEFINE_boolean("disable_retries", False, text, flag_values=values)
 
 
 def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:
@@ -109,7 +178,7 @@ def check_request(request: Request) -> None:
     _check_key(request)
     _check_tensorboard(request)
     if request.nfs and not request.network:
-        raise UserError("--nfs: needs your own network to reach the server; set --network too")
+        raise UserError("--nfs: the server is reached through your own network; set --network")
     _check_labels(request)
     _check_scheduling(request)
 
@@ -117,24 +186,25 @@ def check_request(request: Request) -> None:
 def _check_name(request: Request) -> None:
     if not request.name.isprintable():
         raise UserError(
-            f"--name={request.name!r}: a character that cannot be printed, such as a line break; "
-            "remove it"
+            f"--name={request.name!r}: contains a character that cannot be printed, such as a line "
+            "break; remove it"
         )
     if not 0 < len(request.name) <= 128:
-        raise UserError(f"--name={request.name}: a name has 1 to 128 characters")
+        raise UserError(f"--name={request.name}: write 1 to 128 characters")
     if not REGION.fullmatch(request.region):
-        raise UserError(f"--region={request.region}: not a region; write one such as us-central1")
+        raise UserError(f"--region={request.region}: write a region such as us-central1")
 
 
 def _check_image(request: Request) -> None:
     if not request.image:
         raise UserError(
-            "--image: not given; name the container, or with --package the executor image"
+            "--image: not given, but required: container image with this package; with --package, "
+            "image with TensorFlow"
         )
     if not IMAGE.fullmatch(request.image):
         raise UserError(
-            f"--image={request.image}: not an image; "
-            "write REGION-docker.pkg.dev/PROJECT/REPO/NAME:TAG"
+            f"--image={request.image}: write the name of an image, such as "
+            "REGION-docker.pkg.dev/PROJECT/REPO/NAME:TAG"
         )
 
 
@@ -144,8 +214,8 @@ def _check_package(request: Request) -> None:
     address = storage.parse_address(request.package, "--package")
     if not address.name.endswith(".tar.gz"):
         raise UserError(
-            f"--package={request.package}: not a source distribution; name the .tar.gz that "
-            "python -m trainer.vertex package --upload=... has stored"
+            f"--package={request.package}: not a source distribution; write the address that "
+            "python -m trainer.vertex package --upload=FOLDER prints"
         )
 
 
@@ -168,8 +238,8 @@ def _check_key(request: Request) -> None:
     match = KMS_KEY.fullmatch(request.kms_key or "")
     if match and match["region"] != request.region:
         raise UserError(
-            f"--kms_key={request.kms_key}: it is in {match['region']}, and the job in "
-            f"{request.region}; both must be in one region"
+            f"--kms_key={request.kms_key}: the key is in {match['region']}, and the job in "
+            f"{request.region}; use one region for both"
         )
 
 
@@ -179,15 +249,15 @@ def _check_tensorboard(request: Request) -> None:
     match = TENSORBOARD.fullmatch(request.tensorboard)
     if match and match["region"] != request.region:
         raise UserError(
-            f"--tensorboard={request.tensorboard}: it is in {match['region']}, and the job in "
-            f"{request.region}; both must be in one region"
+            f"--tensorboard={request.tensorboard}: the instance is in {match['region']}, and the "
+            f"job in {request.region}; use one region for both"
         )
     for name, value in (
         ("service_account", request.service_account),
         ("base_output_dir", request.base_output_dir),
     ):
         if not value:
-            raise UserError(f"--tensorboard: needs --{name} too")
+            raise UserError(f"--tensorboard: needs --{name}; set it")
 
 
 def _check_labels(request: Request) -> None:
@@ -201,9 +271,9 @@ def _check_labels(request: Request) -> None:
 def _check_scheduling(request: Request) -> None:
     if request.restart_job and request.disable_retries:
         raise UserError(
-            "--restart_job and --disable_retries: with the second, the service ignores the first; "
-            "remove one of them"
+            "--restart_job and --disable_retries: the service restarts nothing with "
+            "--disable_retries; remove one of them"
         )
     seconds = request.timeout_secs
     if seconds is not None and not 0 < seconds <= MAX_TIMEOUT_SECS:
-        raise UserError(f"--timeout_secs={seconds}: a job may take from 1 s to 7 days (604800 s)")
+        raise UserError(f"--timeout_secs={seconds}: write 1 to 604800 seconds, which are 7 days")

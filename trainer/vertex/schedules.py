@@ -1,4 +1,4 @@
-"""Scheduled custom jobs: a job of Cloud Scheduler that creates the custom job each time."""
+"""Scheduled custom jobs: Cloud Scheduler sends the request that creates the job each time."""
 
 import shlex
 from typing import NamedTuple, Optional
@@ -15,8 +15,8 @@ class Schedule(NamedTuple):
     """When a custom job is created, and where.
 
     Attributes:
-        project: of the custom job.
-        region: of the custom job and of the scheduler.
+        project: project of the custom job.
+        region: region of the custom job and of the scheduler.
         schedule: in cron's format.
         zone: time zone of the schedule; None: UTC.
         account: service account that creates the custom job.
@@ -30,7 +30,7 @@ class Schedule(NamedTuple):
 
 
 def describe(job: Job, schedule: Schedule, body: str) -> str:
-    """Returns the command that creates the job of Cloud Scheduler.
+    """Returns the gcloud command that creates the schedule in Cloud Scheduler.
 
     Args:
         job: the custom job.
@@ -38,10 +38,13 @@ def describe(job: Job, schedule: Schedule, body: str) -> str:
         body: file with the JSON of the custom job.
 
     Raises:
-        UserError: an option is invalid, or the job is a search.
+        UserError: an option is invalid, or the job is a hyperparameter tuning job.
     """
     if job.is_tuning:
-        raise UserError(f"job {job.name}: is a search; only custom jobs can be scheduled")
+        raise UserError(
+            f"job {job.name}: is a hyperparameter tuning job, which cannot be scheduled; "
+            "render it without --tuning"
+        )
     check_schedule(schedule.schedule, schedule.zone)
     if not REGION.fullmatch(schedule.region):
         raise UserError(f"--region={schedule.region}: write a region such as us-central1")

@@ -1,4 +1,4 @@
-"""predict, deploy and schedule: what runs on Vertex AI after training."""
+"""The commands predict, deploy and schedule of trainer.vertex."""
 
 import json
 from collections.abc import Callable
@@ -13,16 +13,45 @@ from trainer.vertex.connection import Connection, to_message
 from trainer.vertex.machines import parse_machine
 from trainer.vertex.request import LOCATION, REGION
 
+_ENDPOINT = (
+    "address of the service as HOST:PORT, for a private endpoint; unset: the public endpoint of "
+    "the region"
+)
+_PREDICT = """python -m trainer.vertex predict --name=NAME --model=MODEL --data=FILES --output=OUT
+
+Writes a batch prediction job for a model of the model registry, as JSON. With --submit, sends it.
+The service reads JSON lines and TFRecord files; for CSV and Parquet, use
+python -m trainer.kubernetes render --command=predict.
+
+  python -m trainer.vertex predict --name=score --model=projects/PROJECT/.../models/ID@stable \\
+      --data=gs://BUCKET/new/*.jsonl --output=gs://BUCKET/predictions --submit"""
+_DEPLOY = """python -m trainer.vertex deploy --deployment=FILE --project=PROJECT ...
+
+Creates an endpoint, or changes it, so that it has the models and the traffic split of a file. If
+the command is interrupted, repeat it.
+
+  python -m trainer.vertex deploy --deployment=endpoint.yaml --project=PROJECT"""
+_SCHEDULE = """python -m trainer.vertex schedule --job=FILE --project=PROJECT --schedule=CRON \\
+    --service_account=ACCOUNT --body=FILE ...
+
+Writes the request that creates a custom job, and prints the gcloud command with which Cloud
+Scheduler sends this request repeatedly. It sends nothing itself.
+
+  python -m trainer.vertex schedule --job=job.yaml --project=PROJECT --schedule='0 6 * * *' \\
+      --service_account=ACCOUNT --body=body.json"""
+
 
 class Command(NamedTuple):
-    """A command of trainer.vertex that takes no flags of trainer.task.
+    """A command of trainer.vertex that has no flags after --.
 
     Attributes:
+        usage: first part of its --help.
         define: adds its flags.
         needed: flags that must be given.
         run: runs it with the parsed flags; returns the exit status.
     """
 
+    usage: str
     define: Callable[[flags.FlagValues], None]
     needed: tuple[str, ...]
     run: Callable[[flags.FlagValues], int]
@@ -32,15 +61,15 @@ def parse_replicas(text: str) -> tuple[int, int]:
     """Returns the two numbers of --replicas.
 
     Args:
-        text: LEAST,GREATEST.
+        text: MINIMUM,MAXIMUM.
 
     Raises:
-        UserError: the text is something else.
+        UserError: the text has another form.
     """
     try:
         least, greatest = (int(one) for one in text.split(","))
     except ValueError as error:
-        raise UserError(f"--replicas={text}: write LEAST,GREATEST, such as 2,10") from error
+        raise UserError(f"--replicas={text}: write MINIMUM,MAXIMUM, such as 2,10") from error
     return least, greatest
 
 
@@ -52,25 +81,42 @@ def _define_strings(values: flags.FlagValues, meanings: dict[str, tuple[Any, str
 def _define_predict(values: flags.FlagValues) -> None:
     meanings: dict[str, tuple[Any, str]] = {
         "name": (None, "name of the job"),
-        "model": (None, "projects/PROJECT/locations/REGION/models/ID@stable, in the registry"),
+        "model": (
+            None,
+            "model of the model registry, and an alias of its version: "
+            "projects/PROJECT/locations/REGION/models/ID@stable",
+        ),
         "output": (None, "gs:// folder for the predictions"),
-        "machine": ("n1-standard-8", "machine of each replica: TYPE or TYPE:ACCELERATOR:COUNT"),
-        "replicas": ("1,10", "number of replicas at the start, and greatest number"),
-        "service_account": (None, "account that the job runs as"),
-        "write": (None, "file for the job; unset: standard output"),
-        "api_endpoint": (None, "host:port of a private endpoint; unset: the region's own"),
+        "machine": (
+            "n1-standard-8",
+            "machine of each replica: TYPE or TYPE:ACCELERATOR:COUNT, such as "
+            "n1-standard-8:NVIDIA_TESLA_T4:1",
+        ),
+        "replicas": ("1,10", "number of replicas at the start, and maximum number"),
+        "service_account": (
+            None,
+            "service account that the job runs as: NAME@PROJECT.iam.gserviceaccount.com; unset: "
+            "the agent of the service",
+        ),
+        "write": (None, "without --submit: file for the job; unset: standard output"),
+        "api_endpoint": (None, _ENDPOINT),
     }
     _define_strings(values, meanings)
-    text = "gs:// files, with * in their names"
+    text = "gs:// files to predict, separated by commas; * in a name matches any characters"
     flags.DEFINE_list("data", [], text, flag_values=values)
-    text = "of --data; unset: by the names of the files"
+    text = "format of --data; unset: by the file names, such as .jsonl or .tfrecord.gz"
     kinds = list(batch.FORMATS.values())
     flags.DEFINE_enum("data_format", None, kinds, text, flag_values=values)
-    text = "rows of a request; unset: the service's choice"
+    text = "rows per request to a replica; unset: the service chooses"
     flags.DEFINE_integer("batch_size", None, text, 1, flag_values=values)
-    flags.DEFINE_boolean("submit", False, "send the job instead of writing it", flag_values=values)
-    flags.DEFINE_boolean("stream", False, "with --submit: wait, and log each state", values)
-    text = "seconds between two requests"
+    text = "send the job to Vertex AI instead of writing it"
+    flags.DEFINE_boolean("submit", False, text, flag_values=values)
+    text = (
+        "with --submit: wait until the job ends, and print each change of its state; exit status 1 "
+        "if it fails"
+    )
+    flags.DEFINE_boolean("stream", False, text, values)
+    text = "with --stream: seconds between two requests for the state"
     flags.DEFINE_float("poll_secs", submit.POLL_SECS, text, 0.01, flag_values=values)
 
 
@@ -90,7 +136,7 @@ def _predict(values: flags.FlagValues) -> int:
         )
     )
     if not values.submit:
-        following = "the job; --submit sends it"
+        following = "next, repeat the command with --submit to send the job"
         commands.write_result(json.dumps(job, indent=2) + "\n", values.write, following)
         return 0
     match = LOCATION.match(values.model)
@@ -108,16 +154,16 @@ def _log(line: str) -> None:
 
 def _define_deploy(values: flags.FlagValues) -> None:
     meanings = {
-        "deployment": (None, "file that trainer.serve --render=vertex has written"),
-        "project": (None, "project of the endpoint"),
-        "region": ("us-central1", "region of the endpoint"),
-        "api_endpoint": (None, "host:port of a private endpoint; unset: the region's own"),
+        "deployment": (None, "file of the endpoint that trainer.serve --render=vertex has written"),
+        "project": (None, "ID of the Google Cloud project"),
+        "region": ("us-central1", "Google Cloud region of the endpoint"),
+        "api_endpoint": (None, _ENDPOINT),
     }
     _define_strings(values, meanings)
 
 
 def _deploy(values: flags.FlagValues) -> int:
-    """Makes an endpoint agree with a file; returns the exit status."""
+    """Changes an endpoint as a file describes it; returns the exit status."""
     if not REGION.fullmatch(values.region):
         raise UserError(f"--region={values.region}: write a region such as us-central1")
     wanted = endpoints.read_endpoint(values.deployment)
@@ -130,19 +176,26 @@ def _deploy(values: flags.FlagValues) -> int:
 
 def _define_schedule(values: flags.FlagValues) -> None:
     meanings = {
-        "job": (None, "file that render has written"),
-        "project": (None, "project of the job"),
-        "region": (None, "region; unset: that of render"),
-        "schedule": (None, "cron's minute, hour, day, month and day of the week"),
-        "time_zone": (None, "of the schedule, such as Europe/Berlin; unset: UTC"),
-        "service_account": (None, "account that starts the job each time"),
-        "body": (None, "file to write: what the scheduler sends"),
+        "job": (None, "job file that render has written"),
+        "project": (None, "ID of the Google Cloud project"),
+        "region": (None, "region of the job and of the scheduler; unset: the one in the job file"),
+        "schedule": (
+            None,
+            "minute, hour, day of the month, month and day of the week of cron, such as "
+            "'0 6 * * *' for 6:00 each day",
+        ),
+        "time_zone": (None, "time zone of --schedule, such as Europe/Berlin; unset: UTC"),
+        "service_account": (
+            None,
+            "service account that creates the job each time: NAME@PROJECT.iam.gserviceaccount.com",
+        ),
+        "body": (None, "JSON file to write: the request that Cloud Scheduler sends each time"),
     }
     _define_strings(values, meanings)
 
 
 def _schedule(values: flags.FlagValues) -> int:
-    """Writes what Cloud Scheduler sends, and prints the command that creates its job."""
+    """Writes the request for Cloud Scheduler, and prints the gcloud command of the schedule."""
     job = jobs.read_job(values.job)
     submit.parse_resource(job)
     when = schedules.Schedule(
@@ -159,9 +212,12 @@ def _schedule(values: flags.FlagValues) -> int:
 
 
 COMMANDS = {
-    "predict": Command(_define_predict, ("name", "model", "data", "output"), _predict),
-    "deploy": Command(_define_deploy, ("deployment", "project"), _deploy),
+    "predict": Command(_PREDICT, _define_predict, ("name", "model", "data", "output"), _predict),
+    "deploy": Command(_DEPLOY, _define_deploy, ("deployment", "project"), _deploy),
     "schedule": Command(
-        _define_schedule, ("job", "project", "schedule", "service_account", "body"), _schedule
+        _SCHEDULE,
+        _define_schedule,
+        ("job", "project", "schedule", "service_account", "body"),
+        _schedule,
     ),
 }

@@ -1,8 +1,8 @@
 """Writes the metrics of a tuning trial to the file that the service reads.
 
-The file has one line of JSON per metric of an evaluation: time stamp, trial, the metric by name,
-global step. The evaluating process writes all metrics. The service uses the metric of its
-StudySpec.
+The file has one line of JSON for each metric of an evaluation: time stamp, trial, name and value of
+the metric, global step. The evaluating process writes all metrics. The service uses the metric that
+its StudySpec names.
 """
 
 import json
@@ -34,11 +34,11 @@ def report_trial(step: int, values: Mapping[str, float]) -> None:
     path = Path(read_service().metric_file)
     path.parent.mkdir(parents=True, exist_ok=True)
     for each in (path, path.parent):
-        # Every user may write to /tmp, and could lead this process to another file.
+        # Every user can write to /tmp, and could redirect this process to another file.
         if each.is_symlink():
             raise UserError(
-                f"the file for the trial's metrics, {path}: {each} is a link; remove it, or name "
-                "another file in CLOUD_ML_HP_METRIC_FILE"
+                f"CLOUD_ML_HP_METRIC_FILE={path}: {each} is a symbolic link, and metrics are not "
+                "written through links; remove it, or name another file"
             )
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     now = time.time()
@@ -48,5 +48,5 @@ def report_trial(step: int, values: Mapping[str, float]) -> None:
         )
         for name, value in values.items()
     ]
-    # The file is written in place, because the reader keeps it open.
+    # The file is overwritten, not replaced, because the reader keeps it open.
     path.write_text("\n".join([*before, *lines][-KEPT_LINES:]) + "\n", encoding="utf-8")

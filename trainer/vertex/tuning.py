@@ -1,4 +1,4 @@
-"""Renders a search space as the service's StudySpec."""
+"""Converts a search space to the StudySpec of Vertex AI."""
 
 from typing import Any, NamedTuple
 

@@ -118,7 +118,9 @@ def test_batches_of_other_commands(command, module, flags, capsys):
     assert list(_list_faults(batch, "Batch")) == []
     assert batch["pysparkBatch"]["args"] == [*module, *flags, "--engine=spark"]
     assert main([*words, "--", *flags, "--data=here.csv"]) == 2
-    assert "--data=here.csv: the workers cannot reach it" in capsys.readouterr().err
+    assert (
+        "--data=here.csv: the workers cannot read a path of this machine" in capsys.readouterr().err
+    )
     assert main([*words, "--", *flags[:1]]) in (0, 2)
     if command != "evaluate":
         assert main([*BASE, *DATAFLOW, "--output=x", f"--command={command}", "--", *flags]) == 2
@@ -145,13 +147,21 @@ def test_a_template_that_evaluates(tmp_path):
 @pytest.mark.parametrize(
     "words, flags, message",
     [
-        (["--name=Score"], FLAGS, "--name=Score: write up to 63 small letters"),
+        (["--name=Score"], FLAGS, "--name=Score: write at most 63 lower-case letters"),
         (["--temp_location=tmp"], FLAGS, "--temp_location: name a gs:// folder"),
         (["--memory=8g"], FLAGS, "--memory: has no effect with --kind=dataflow-template"),
         (["--template=score.json"], FLAGS, "--template=score.json: name a gs:// path"),
         ([], [], "give either --export=FOLDER or --job_dir=FOLDER"),
-        ([], [*FLAGS[:3], "--output=here"], "--output=here: the workers cannot reach it"),
-        ([], [*FLAGS, "--engine=beam"], "--engine: has no effect here; remove it"),
+        (
+            [],
+            [*FLAGS[:3], "--output=here"],
+            "--output=here: the workers cannot read a path of this machine",
+        ),
+        (
+            [],
+            [*FLAGS, "--engine=beam"],
+            "--engine: has no effect after --, because render sets it; remove it",
+        ),
         (["--kind=dataproc-batch"], FLAGS, "--temp_location: has no effect"),
         (["stray"], FLAGS, "flags of the command go after --"),
     ],

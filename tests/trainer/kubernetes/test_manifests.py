@@ -343,7 +343,7 @@ def test_the_nodes_are_chosen(tmp_path, client, kind):
 def test_two_values_of_a_label_are_refused(capsys):
     words = ["--node_selector=a=1", "--node_selector=a=2"]
     assert manifests.main([*BASE, *words, *TASK]) == 2
-    assert "no node has two labels a" in capsys.readouterr().err
+    assert "a is given twice, and a node has only one value of a label" in capsys.readouterr().err
 
 
 def test_files_of_this_machine_are_noted(tmp_path, capsys):

@@ -77,11 +77,16 @@ def test_a_watch_runs_by_the_clock(render):
     [
         ("predict", [], [*PREDICT, "--output=predictions"], "is deleted with the container"),
         ("predict", [], [*PREDICT, "--output=gs://b-b-b/x.csv"], "a folder as --output"),
-        ("predict", [], [*PREDICT, OUTPUT, "--part=1/2"], "give --parts before --"),
+        ("predict", [], [*PREDICT, OUTPUT, "--part=1/2"], "--parts=N before --"),
         ("predict", [], [*PREDICT, OUTPUT, "--colums=a"], "did you mean --columns"),
         ("predict", ["--workers=2"], [*PREDICT, OUTPUT], "--workers: has no effect"),
         ("predict", ["--parts=0"], [*PREDICT, OUTPUT], "--parts"),
-        ("watch", ["--parts=2"], [*WATCH, STATE], "--parts=2: trainer.watch is one process"),
+        (
+            "watch",
+            ["--parts=2"],
+            [*WATCH, STATE],
+            "--parts=2: trainer.watch cannot be divided among pods",
+        ),
         ("watch", ["--schedule=nightly"], [*WATCH, STATE], "--schedule=nightly: write minute"),
         ("watch", [], WATCH, "--state: not given"),
         ("task", ["--schedule=@daily"], ["--job_dir=gs://a-bucket/x"], "--schedule: has no effect"),
@@ -152,7 +157,11 @@ def test_a_claim_holds_the_predictions_of_spark(render):
         (["--spark_main=submitted.py"], [OUTPUT], "--spark_main=submitted.py: write an absolute"),
         (["--spark_version=4"], [OUTPUT], "--spark_version=4: write a version such as 4.0.1"),
         ([], ["--output=here"], "here: is deleted with the container"),
-        ([], [OUTPUT, "--engine=spark"], "--engine=spark: is for one machine; render --kind="),
+        (
+            [],
+            [OUTPUT, "--engine=spark"],
+            "--engine=spark: remove it; --kind=spark-application sets it",
+        ),
     ],
 )
 def test_wrong_options_of_spark(render, capsys, words, flags, message):
@@ -187,7 +196,9 @@ def test_other_commands_on_spark_and_alone(render, command, words, flags):
 
 def test_a_watch_does_not_run_on_spark(render, capsys):
     assert render("watch", ["--kind=spark-application"], [*WATCH, STATE])[0] == 2
-    message = "--kind=spark-application: goes with one of --command=predict, evaluate, gate, infer"
+    message = (
+        "--kind=spark-application: requires --command to be one of predict, evaluate, gate, infer"
+    )
     assert message in capsys.readouterr().err
     assert render("predict", ["--spark_version=4.0.0"], [*PREDICT, OUTPUT])[0] == 2
     assert "--spark_version: has no effect with --command=predict" in capsys.readouterr().err

@@ -228,7 +228,7 @@ def test_a_rollback_that_is_killed_is_completed_by_the_next_one(stepped, tmp_pat
         assert check_settled(stepped)[1]["labels"] == {"stable": 2}
     assert step > 3
     assert roll_back() == "rollback from version 2 to 1"
-    with pytest.raises(UserError, match="no version was stable before 1"):
+    with pytest.raises(UserError, match="no earlier stable version is left; push the export"):
         roll_back()
 
 

@@ -152,11 +152,11 @@ def test_a_rehearsal_needs_no_credentials(push, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--to=served", *FLAGS[1:]], "--to=served: the registry reads buckets"),
+        (["--to=served", *FLAGS[1:]], "--to=served: the registry reads only buckets"),
         ([FLAGS[0], "--register=a-project", FLAGS[2]], "--register=a-project: write projects/"),
-        (FLAGS[:2], "--serving_image=None: write the image"),
+        (FLAGS[:2], "--serving_image: not given; write the image"),
         ([FLAGS[0], "--rehearse", "--list"], "--rehearse: has no effect"),
-        ([*FLAGS, "--promote", "--rollback"], "--rollback and --promote given; give one"),
+        ([*FLAGS, "--promote", "--rollback"], "--rollback and --promote are given; give one"),
     ],
 )
 def test_wrong_options_print_one_line(flags, message, capsys):

@@ -136,7 +136,7 @@ def test_an_endpoint_fits_the_type_of_the_service(folder, tmp_path, capsys):
         (["--registry=a-project"], "--registry=a-project: write projects/"),
         (["--machine=huge"], "--machine: no machine type"),
         (["--log_table=logs"], "--log_table=logs: write bq://"),
-        (["--replicas=0,1"], "--replicas=0,1: write LEAST,GREATEST"),
+        (["--replicas=0,1"], "--replicas=0,1: write MINIMUM,MAXIMUM"),
     ):
         name = wrong[0].partition("=")[0]
         kept = [flag for flag in flags if flag.partition("=")[0] != name]
@@ -164,8 +164,8 @@ def test_docker_mounts_the_folder_where_models_config_expects_it(folder, capsys)
         ([], "--volume: the models are in /models/shop"),
         (["--volume=models:/other"], "which is not in /other"),
         (["--volume=models"], "write CLAIM:/PATH"),
-        (["--volume=models:/models", "--replicas=3"], "LEAST,GREATEST"),
-        (["--volume=models:/models", "--replicas=3,2"], "LEAST,GREATEST"),
+        (["--volume=models:/models", "--replicas=3"], "MINIMUM,MAXIMUM"),
+        (["--volume=models:/models", "--replicas=3,2"], "MINIMUM,MAXIMUM"),
         (["--volume=models:/models", "--memory=much"], "write a quantity"),
         (["--volume=models:/models", "--canary=10"], "--canary and --gateway: give both"),
     ],

@@ -91,11 +91,11 @@ def test_a_trial_keeps_its_last_metrics(tmp_path, monkeypatch):
     (tmp_path / "private").write_text("kept")
     path.unlink()
     path.symlink_to(tmp_path / "private")
-    with pytest.raises(UserError, match=f"{path} is a link; remove it"):
+    with pytest.raises(UserError, match=f"{path} is a symbolic link, .*; remove it"):
         report_trial(1, {"auc": 0.5})
     path.parent.rename(tmp_path / "moved")
     path.parent.symlink_to(tmp_path / "moved")
     path.unlink()
-    with pytest.raises(UserError, match=f"{path.parent} is a link"):
+    with pytest.raises(UserError, match=f"{path.parent} is a symbolic link"):
         report_trial(1, {"auc": 0.5})
     assert (tmp_path / "private").read_text() == "kept"

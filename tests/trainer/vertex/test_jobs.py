@@ -146,53 +146,53 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
     "words, task, message",
     [
         (["--machine=n1-standart-8"], [], "did you mean n1-standard-8?"),
-        (["--machine=n1-standard-5"], [], "no machine type 'n1-standard-5'"),
+        (["--machine=n1-standard-5"], [], "--machine=n1-standard-5: no such machine type"),
         (["--machine=n1-standard-8:NVIDIA_TESLA_T5"], [], "did you mean NVIDIA_TESLA_T4?"),
-        (["--machine=n1-standard-8:NVIDIA_TESLA_T4:3"], [], "in numbers of 1, 2, 4"),
+        (["--machine=n1-standard-8:NVIDIA_TESLA_T4:3"], [], "can be added 1, 2, 4 times"),
         (["--machine=n1-standard-96:NVIDIA_TESLA_T4:1"], [], "at most 48 vCPUs"),
         (["--machine=n2-standard-8:NVIDIA_TESLA_T4"], [], "only be added to n1 machines"),
-        (["--machine=n1-standard-8:NVIDIA_L4"], [], "only with the machine types g2-standard-4"),
+        (["--machine=n1-standard-8:NVIDIA_L4"], [], "only in the machine types g2-standard-4"),
         (["--machine=a2-highgpu-1g:NVIDIA_TESLA_A100:2"], [], "always has 1 NVIDIA_TESLA_A100"),
         (["--machine=n1-standard-8:NVIDIA_TESLA_T4:x"], [], "not a number of accelerators"),
         (["--base_output_dir=gs://Bad_Bucket/x"], [], "'Bad_Bucket' is no name of a bucket"),
         (["--base_output_dir=/tmp/x"], [], "is not written gs://"),
         (["--package=gs://a-bucket/x.whl"], [], "not a source distribution"),
-        (["--image=Not An Image"], [], "not an image"),
-        (["--region=here"], [], "not a region"),
+        (["--image=Not An Image"], [], "--image=Not An Image: write the name of an image"),
+        (["--region=here"], [], "--region=here: write a region"),
         (["--service_account=me"], [], "write NAME@PROJECT.iam"),
         (["--network=default"], [], "projects/NUMBER/global/networks/NAME"),
         (["--tensorboard=projects/1/locations/asia-east1/tensorboards/2"], [], "in one region"),
         (["--tensorboard=projects/1/locations/us-central1/tensorboards/2"], [],
          "--tensorboard: needs --service_account"),
         (["--labels=Team=x"], [], "--labels: Team=x"),
-        (["--labels=team"], [], "write KEY=VALUE"),
+        (["--labels=team"], [], "'team' is not a label; write KEY=VALUE"),
         (["--timeout_secs=9999999"], [], "from 1 s to 7 days"),
         (["--nfs=10.0.0.2:/x:/elsewhere"], [], "SERVER:/PATH:/mnt/nfs/POINT"),
-        (["--nfs=10.0.0.2:/x:/mnt/nfs/x"], [], "set --network too"),
+        (["--nfs=10.0.0.2:/x:/mnt/nfs/x"], [], "through your own network; set --network"),
         (["--workers=2"], [], "2 worker(s) and no parameter server"),
         (["--workers=2"], ["--strategy=mirrored"], "runs on one machine and the cluster has 2"),
         (["--workers=1", "--ps=1"], ["--strategy=multi_worker_mirrored"], "does not use the 1"),
         ([], ["--strategy=parameter_server"], "this job is one process"),
         ([], ["--strategy=tpu"], "TPU runtime"),
         (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write parts of a checkpoint"),
-        (["--machine=g2-standard-48"], [], "uses one accelerator of a machine with several"),
+        (["--machine=g2-standard-48"], [], "uses only one accelerator of each machine"),
         ([], ["--batchsize=3"], "--batchsize: no such flag; did you mean --batch_size?"),
         ([], ["--batch_size=none"], "--train.batch_size"),
         ([], ["--hparams=censsus"], "did you mean census?"),
-        ([], ["--train_data=data/train.csv"], "is a path of this machine"),
+        ([], ["--train_data=data/train.csv"], "is on this machine, where the job cannot read it"),
         ([], ["--train_data=gs://x/y"], "'x' is no name of a bucket"),
         ([], ["--fresh=gs://a-bucket/census"], "--fresh: a restarted replica would delete"),
         ([], ["--job_dir=/tmp/x"], "--job_dir=/tmp/x: is deleted with the container"),
         ([], ["--job_dir=gs://Bad_b/x"], "'Bad_b' is no name of a bucket"),
         (["--evaluator"], ["--job_dir=/gcs/a-bucket/x"], "write gs://a-bucket/x"),
-        ([], ["--train_data=/mnt/nfs/x/y.csv"], "no such mount; add it with --nfs"),
+        ([], ["--train_data=/mnt/nfs/x/y.csv"], "is not mounted; add --nfs"),
         ([], ["--warm_start=gs://B/x"], "'B' is no name of a bucket"),
         (["--restart_job", "--disable_retries"], [], "remove one of them"),
         (["--tuning=censsus"], [], "did you mean census?"),
         (["--as=2.30"], [], "--as: no such TensorFlow to run as: '2.30'"),
         (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and given"),
         (["--nmae=x"], [], "did you mean --name?"),
-        (["--name=a\nserviceAccount: b"], [], "a character that cannot be printed"),
+        (["--name=a\nserviceAccount: b"], [], "contains a character that cannot be printed"),
     ],
 )  # fmt: skip
 def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
@@ -271,7 +271,7 @@ def test_every_machine_with_built_in_accelerators_is_accepted():
 
 def test_a_file_without_a_job_is_an_error(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 1\n")
-    with pytest.raises(UserError, match="no workerPoolSpecs"):
+    with pytest.raises(UserError, match="not a job file, because workerPoolSpecs is missing"):
         jobs.read_job(str(tmp_path / "x.yaml"))
     with pytest.raises(UserError, match="No such file"):
         jobs.read_job(str(tmp_path / "y.yaml"))
@@ -285,7 +285,7 @@ def test_a_damaged_first_line_of_a_job_is_an_error(tmp_path, first):
     path = _render(tmp_path)
     rest = path.read_text().partition("\n")[2]
     path.write_text(f"{first}\n{rest}")
-    with pytest.raises(UserError, match="its first line is not the command") as caught:
+    with pytest.raises(UserError, match="the first line is not the gcloud command") as caught:
         jobs.read_job(str(path))
     assert "\n" not in str(caught.value)
 
@@ -299,5 +299,5 @@ def test_the_name_of_the_file_stays_in_the_comment(tmp_path, capsys):
 def test_unknown_fields_of_the_service_are_an_error(tmp_path, aiplatform):
     path = _render(tmp_path)
     path.write_text(path.read_text() + "tensorboad: x\n")
-    with pytest.raises(UserError, match="does not fit the service's schema: .*tensorboad"):
+    with pytest.raises(UserError, match="not a valid CustomJob of Vertex AI: .*tensorboad"):
         parse_resource(jobs.read_job(str(path)))

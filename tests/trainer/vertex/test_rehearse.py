@@ -123,7 +123,7 @@ def test_a_trial_runs_as_on_the_service(render, run_module, tmp_path):
         env={"CLOUD_ML_HP_METRIC_FILE": str(metrics), "XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "1 replica(s): all replicas ended well" in done.stdout
+    assert "1 process(es): all succeeded" in done.stdout
     said = done.stderr
     # No flag has named any of these folders.
     assert "Summary of gs://a-bucket/shop/2/checkpoints" in said
@@ -145,7 +145,7 @@ def test_a_chief_and_an_evaluator_run_here_on_the_real_bucket(render, run_module
         "--train_steps=40", "--run.save_checkpoints_steps=20",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "2 replica(s): all replicas ended well" in done.stdout
+    assert "2 process(es): all succeeded" in done.stdout
     assert "evaluator-0 evaluation at step 40" in done.stderr
     assert "is in gs://a-bucket/shop/model/ too" in done.stderr
     stored = {"checkpoints/model.ckpt-40.index", "checkpoints/metrics.json", "model/saved_model.pb"}
@@ -159,7 +159,7 @@ def test_a_failed_rehearsal_reports_the_status(render, run_module, tmp_path):
     )  # fmt: skip
     assert done.returncode == 2
     assert "no object matches 'gs://a-bucket/data/train.csv'" in done.stderr
-    assert "failed with status 2" in done.stdout
+    assert "failed with exit status 2" in done.stdout
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
         env={"XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert "2 replica(s): failed with status 2" in done.stdout
+    assert "2 process(es): failed with exit status 2" in done.stdout
     assert "chief-0     error: evaluator-0 has failed: --batchsize: no such flag" in done.stderr
     assert "evaluator-0 error: --batchsize: no such flag; did you mean --batch_size?" in done.stderr
     assert "Traceback" not in done.stderr
@@ -190,7 +190,7 @@ def test_two_pools_in_step_run_as_on_the_service(render, run_module, tmp_path):
         env={"XDG_CACHE_HOME": str(tmp_path)}, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "2 replica(s): all replicas ended well" in done.stdout
+    assert "2 process(es): all succeeded" in done.stdout
     assert "Summary of gs://a-bucket/shop/checkpoints" in done.stderr
     assert "worker-0" in done.stderr and "is in gs://a-bucket/shop/model/ too" in done.stderr
 
@@ -225,7 +225,7 @@ def test_a_signal_ends_the_replicas_and_a_second_kills_them(capsys, monkeypatch,
 
     monkeypatch.setattr(rehearse.Rehearsal, "run", interrupt)
     assert vertex.main(["rehearse", "--job=job.yaml"]) == 130
-    assert "stopped by SIGINT; the same command begins again" in capsys.readouterr().out
+    assert "stopped by SIGINT; repeat the command to start again" in capsys.readouterr().out
 
 
 def test_a_child_that_keeps_the_output_open_is_named(monkeypatch):

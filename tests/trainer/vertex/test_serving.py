@@ -132,7 +132,8 @@ def test_a_wrong_file_prints_one_line(tmp_path, capsys, types):
     (tmp_path / "e.yaml").write_text("displayName: shop")
     assert vertex.main(["deploy", file, "--project=p"]) == 2
     first, second = capsys.readouterr().err.splitlines()
-    assert "does not fit the service's schema" in first and "no deployedModels" in second
+    assert "not a valid Endpoint of Vertex AI" in first
+    assert "displayName or deployedModels is missing" in second
 
 
 def test_a_batch_prediction_fits_the_type_of_the_service(types, tmp_path, capsys):
@@ -181,11 +182,11 @@ def test_a_batch_prediction_is_sent_and_followed(types, capsys):
     [
         (["--model=shop"], "--model=shop: write projects/"),
         (["--data=gs://a-bucket/x.csv"], "trainer.kubernetes render --command=predict"),
-        (["--data=gs://a-bucket/x.jsonl,gs://a-bucket/x.tfrecord"], "one kind a job"),
+        (["--data=gs://a-bucket/x.jsonl,gs://a-bucket/x.tfrecord"], "one format per job"),
         (["--data=new.jsonl"], "is not written gs://"),
-        (["--replicas=10"], "--replicas=10: write LEAST,GREATEST"),
-        (["--replicas=3,2"], "--replicas=3,2: write START,GREATEST"),
-        (["--machine=n1-standard-7"], "--machine: no machine type"),
+        (["--replicas=10"], "--replicas=10: write MINIMUM,MAXIMUM"),
+        (["--replicas=3,2"], "--replicas=3,2: write START,MAXIMUM"),
+        (["--machine=n1-standard-7"], "--machine=n1-standard-7: no such machine type"),
     ],
 )
 def test_invalid_batch_predictions_print_one_line(words, message, capsys):

@@ -118,8 +118,8 @@ def test_rejected_jobs_print_one_line(service, job, capsys, cloud):
         ((grpc.StatusCode.PERMISSION_DENIED, "aiplatform.customJobs.create denied"),
          "no permission (aiplatform.customJobs.create denied); grant your account"),
         ((grpc.StatusCode.INVALID_ARGUMENT, "machine type\nnot supported"),
-         "the service rejects the request: machine type not supported"),
-        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service rejects the request: quota"),
+         "the service rejected the request: machine type not supported"),
+        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service rejected the request: quota"),
     ):  # fmt: skip
         service.refusal = refusal
         capsys.readouterr()
@@ -128,7 +128,7 @@ def test_rejected_jobs_print_one_line(service, job, capsys, cloud):
         assert words in line
     service.refusal = grpc.StatusCode.UNAVAILABLE, "overloaded"
     assert _submit(service, path) == 75
-    assert "the service cannot answer now: overloaded; try again" in capsys.readouterr().err
+    assert "the service is unavailable: overloaded; try again later" in capsys.readouterr().err
     capsys.readouterr()
     assert _submit(service, path, "--nosuch=1") == 2
     assert _submit(service, "--job=/no/such/job.yaml") == 2
