@@ -236,10 +236,10 @@ def test_a_fitting_tensorflow_is_chosen(environment, python, wanted, chosen):
 @pytest.mark.parametrize(
     "python, wanted, message",
     [
-        ("3.14", "", "Python 3.14 has no supported TensorFlow: Python 3.9 to 3.13 is needed"),
-        ("3.8", "2.15", "Python 3.8 has no supported TensorFlow"),
-        ("3.12", "2.15", "TensorFlow 2.15 does not run on Python 3.12: choose TF from 2.21"),
-        ("3.11", "2.14", "TF=2.14: not supported; choose from 2.21"),
+        ("3.14", "", "no supported TensorFlow runs on Python 3.14; name a Python 3.9 to 3.13"),
+        ("3.8", "2.15", "no supported TensorFlow runs on Python 3.8"),
+        ("3.12", "2.15", "TensorFlow 2.15 does not run on Python 3.12; set TF to 2.21"),
+        ("3.11", "2.14", "TF=2.14: not supported; use 2.21"),
         ("3.11", "2.15.0", "TF=2.15.0: not supported; of 2.15 use 2.15.1"),
     ],
 )
@@ -360,7 +360,7 @@ def test_make_says_that_a_python_does_not_fit(tmp_path):
     python.chmod(0o755)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     for program, message in (
-        (python, "Python 9.9 has no supported TensorFlow: Python 3.9 to 3.13 is needed"),
+        (python, "no supported TensorFlow runs on Python 9.9; name a Python 3.9 to 3.13"),
         (tmp_path / "nothing", "no such program"),
     ):
         done = subprocess.run(

@@ -118,9 +118,9 @@ def test_the_base_image_is_named_by_its_digest():
         (
             "docker",
             "no such image",
-            "gcr.io/cloud-builders/docker: docker finds no digest: no such image",
+            "gcr.io/cloud-builders/docker: docker found no digest: no such image; check the tag",
         ),
-        (None, "", "gcr.io/cloud-builders/docker: needs docker or crane"),
+        (None, "", "gcr.io/cloud-builders/docker: getting its digest needs docker or crane"),
     ],
 )
 def test_the_base_image_is_pinned(tmp_path, program, output, said):

@@ -1,11 +1,11 @@
-"""Shows what differs in the interface of TensorFlow 2.4.4, 2.8.4 and 2.12.1 under `run --as`.
+"""Compares the public names of TensorFlow 2.4.4, 2.8.4 and 2.12.1 with those under `run --as`.
 
     python tools/compare_2x.py [VERSION ...]
 
-compares the arguments, their defaults and the members of all public names, the configurations of
-Keras's classes, and values of functions that versions compute otherwise (resizing, seeds, layers,
-losses). Each group of differences is one line; what matters is in bridge.md, "Behaviour that
-changed". The originals are installed as for parity_2x.py.
+Compares the arguments, defaults and members of all public names, the default configurations of
+Keras classes, and the values of functions that differ between versions (resizing, seeds, layers,
+losses). It prints one line for each group of differences. docs/bridge.md describes the important
+ones under "Behaviour that changed". The original versions are installed as for parity_2x.py.
 """
 
 import argparse
@@ -23,7 +23,7 @@ sys.path[:0] = [str(PARITY.parent), str(PARITY.parents[1] / "parity_1x")]
 import compare  # noqa: E402
 import names  # noqa: E402
 
-# A group of differences shows so many of its names.
+# Number of names that are shown of a group of differences.
 SHOWN = 4
 
 
@@ -59,7 +59,7 @@ def configuration_lines(native, ours, path=""):
     if isinstance(native, dict) and isinstance(ours, dict):
         for key, value in native.items():
             if key not in ours:
-                yield f"{path}.{key}: gone; it was {value}"[:200]
+                yield f"{path}.{key}: missing; the original has {value}"[:200]
             else:
                 yield from configuration_lines(value, ours[key], f"{path}.{key}")
     elif native != ours and not path.endswith(".name"):
@@ -77,7 +77,8 @@ def value_lines(native, ours):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="*", metavar="VERSION", help=", ".join(ORIGINALS))
+    text = f"versions to compare, of {', '.join(ORIGINALS)}; default: all"
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help=text)
     public = names.read()
     for version in parser.parse_args().versions or ORIGINALS:
         native = [build_native(version)]
@@ -90,7 +91,7 @@ def main():
         first, second = (run(one, "defaults.py") for one in (native, bridge))
         lines += configuration_lines(first["configurations"], second["configurations"])
         lines += value_lines(first["values"], second["values"])
-        print(f"{version}: {len(lines)} kinds of differences", *lines, sep="\n  ")
+        print(f"{version}: {len(lines)} groups of differences", *lines, sep="\n  ")
 
 
 if __name__ == "__main__":

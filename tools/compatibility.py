@@ -2,12 +2,11 @@
 
     make compatibility [ARGS='--projects=tf-slim --environments=.venv/tf2.15-py3.11,...']
 
-Fetches each project with pip, as the package index has it, and runs the test files in its wheel: on
-2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`, for a
-project of TensorFlow 1.x with --tf1. For a
-project whose wheel has no tests, it runs uses of this repository, in tools/compatibility_uses.
-Writes the table between the marks in docs/bridge.md. Only projects that were run have a row; a row
-of another run stays. A test that fails on both is counted for both.
+Fetches each project with pip, and runs the test files of its wheel: on 2.15.1 without the bridge,
+and on the newest TensorFlow under `python -m estimator_bridge run` (with --tf1 for a project of
+TensorFlow 1.x). If a wheel contains no tests, the programs of tools/compatibility_uses are run
+instead. Writes the results to the table of docs/bridge.md; the rows of projects that are not run
+stay as they are.
 """
 
 import argparse
@@ -129,7 +128,9 @@ def count(python, packages, files, options, folder):
             command, env=environment, stdout=stream, stderr=subprocess.STDOUT, cwd=folder
         )
     if not results.exists():
-        raise SystemExit(f"no results: {log.read_text()[-3000:]}")
+        raise SystemExit(
+            f"pytest wrote no results; its output ends with: {log.read_text()[-3000:]}"
+        )
     counts = [0, 0, 0]
     failed = []
     for case in ElementTree.parse(results).iter("testcase"):
@@ -163,7 +164,8 @@ def measure(names, environments):
                 found = count(python, packages, files, mode, Path(folder))
             print(f"{name} {project.version} on {version}: {found}", flush=True)
             cells.append(", ".join(map(str, found)))
-        tests = f"its own, {len(files)} files" if project.tests else "uses of this repository"
+        tests = f"{len(files)} test files of the project"
+        tests = tests if project.tests else "programs of this repository"
         row = f"| {name} {project.version} | {tests} | {' | '.join(cells)} |"
         write(versions[-1], {name: row})
 
@@ -184,17 +186,18 @@ def write(version, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--projects", default=",".join(PROJECTS), help="names, with commas")
+    parser.add_argument("--projects", default=",".join(PROJECTS), help="names, separated by commas")
     parser.add_argument(
         "--environments",
         default=".venv/tf2.15-py3.11,.venv/tf2.21-py3.13",
-        help="folders of `make environment`: the oldest, then the newest TensorFlow",
+        help="environments made by `make environment`: the oldest TensorFlow, then the newest",
     )
     options = parser.parse_args()
     names = options.projects.split(",")
     unknown = sorted(set(names) - set(PROJECTS))
     if unknown:
-        print(f"--projects={options.projects}: choose from {', '.join(PROJECTS)}", file=sys.stderr)
+        known = ", ".join(PROJECTS)
+        print(f"--projects: no such project: {', '.join(unknown)}; use {known}", file=sys.stderr)
         return 2
     measure(names, options.environments.split(","))
     return 0

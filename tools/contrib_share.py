@@ -1,11 +1,10 @@
-"""Measures which share of the uses of tf.contrib in published packages `run --tf1` supplies.
+"""Counts the uses of tf.contrib in published packages, and the share that `run --tf1` supplies.
 
     python tools/contrib_share.py [--packages=OpenNMT-tf==1.25.3,...] [--work=FOLDER]
 
-Fetches each package with pip, without what it requires, audits it, and counts each use of a name of
-tf.contrib, imports included, as `audit` lists them. TensorFlow is not needed. Without --packages,
-it measures PACKAGES and writes the table between the marks in docs/bridge.md. FOLDER keeps the
-packages, for another run.
+Fetches each package with pip, without its dependencies, and counts the uses of names of tf.contrib
+that `audit` finds in it, including imports. TensorFlow is not needed. Without --packages, it counts
+those of PACKAGES and writes the table of docs/bridge.md. --work keeps the packages for another run.
 """
 
 import argparse
@@ -99,13 +98,13 @@ def render(groups: list[list[Share]]) -> str:
     """
     rows = ["| package | uses of `tf.contrib` | supplied | share | not supplied |"]
     rows.append("|---|--:|--:|--:|---|")
-    for shares in groups:
+    for number, shares in enumerate(groups, 1):
         rows += [_row(one, _list_names(one.missing)) for one in shares]
         if len(shares) > 1:
-            rows.append(_row(_add(f"these {len(shares)}", shares), ""))
+            rows.append(_row(_add(f"group {number}: {len(shares)} packages", shares), ""))
     if len(groups) > 1:
         shares = [one for group in groups for one in group]
-        rows.append(_row(_add(f"all {len(shares)}", shares), ""))
+        rows.append(_row(_add(f"all {len(shares)} packages", shares), ""))
     return "\n".join(rows)
 
 
@@ -129,8 +128,9 @@ def _list_names(missing: Counter[str]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--packages", help="name==version of each, with commas")
-    parser.add_argument("--work", help="a folder that keeps the packages")
+    text = "packages to count, NAME==VERSION, separated by commas; default: those of the table"
+    parser.add_argument("--packages", help=text)
+    parser.add_argument("--work", help="folder that keeps the packages for another run")
     options = parser.parse_args()
     groups = [options.packages.split(",")] if options.packages else PACKAGES
     with tempfile.TemporaryDirectory() as temporary:
@@ -139,7 +139,9 @@ def main() -> int:
         try:
             shares = [[count(one, fetch(one, work)) for one in group] for group in groups]
         except subprocess.CalledProcessError as error:
-            print(f"{error.cmd[-1]}: pip could not fetch it", file=sys.stderr)
+            print(
+                f"{error.cmd[-1]}: pip could not fetch it; check name and version", file=sys.stderr
+            )
             return 2
     table = render(shares)
     print(table)

@@ -2,9 +2,9 @@
 
     python tools/environment.py [--tf=2.17] [--build]
 
-prints the folder of the environment for the Python that runs it (`.venv/tf2.21-py3.13`). With
---build the environment is created or updated first, unless setup.py, pyproject.toml and the
-constraints are unchanged since it was installed.
+Prints the folder of the environment for the Python that runs this program (`.venv/tf2.21-py3.13`).
+With --build, the environment is first created or updated if setup.py, pyproject.toml or the
+constraints have changed since it was installed.
 
 The choice of versions uses Python 2.7 syntax, so that any Python can run it and report that it is
 not supported.
@@ -67,23 +67,25 @@ def choose_tensorflow(python, wanted=""):
     fitting = [tf for tf, pythons in PYTHONS.items() if python in pythons]
     if not fitting:
         raise Unfit(
-            "Python {} has no supported TensorFlow: Python 3.9 to 3.13 is needed; "
-            "name one with PYTHON=/path/to/python3.12".format(python)
+            "no supported TensorFlow runs on Python {}; name a Python 3.9 to 3.13 with "
+            "PYTHON=/path/to/python3.12".format(python)
         )
     if not wanted:
         return fitting[0]
     tensorflow = minor(wanted)
     if tensorflow not in PYTHONS:
-        raise Unfit("TF={}: not supported; choose from {}".format(wanted, ", ".join(PYTHONS)))
+        raise Unfit("TF={}: not supported; use {}".format(wanted, ", ".join(PYTHONS)))
     if tensorflow not in fitting:
         raise Unfit(
-            "TensorFlow {} does not run on Python {}: choose TF from {}, or PYTHON from {}".format(
+            "TensorFlow {} does not run on Python {}; set TF to {}, or PYTHON to {}".format(
                 tensorflow, python, ", ".join(fitting), ", ".join(PYTHONS[tensorflow])
             )
         )
     if "." in wanted[len(tensorflow) :] and wanted != pinned(tensorflow):
         raise Unfit(
-            "TF={}: not supported; of {} use {}".format(wanted, tensorflow, pinned(tensorflow))
+            "TF={}: not supported; the supported {} is {}".format(
+                wanted, tensorflow, pinned(tensorflow)
+            )
         )
     return tensorflow
 
@@ -161,7 +163,7 @@ def _make_venv(home):
     if done.returncode:
         sys.stderr.write(done.stdout.decode(errors="replace"))
         raise Unfit(
-            "{} cannot make virtual environments: install its venv module "
+            "{} cannot create virtual environments; install its venv module "
             "(python3-venv on Debian and Ubuntu)".format(sys.executable)
         )
 
@@ -224,7 +226,7 @@ def _pip(home, *arguments):
     command = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     if not _run(home, command + list(arguments), environment):
-        raise Unfit("pip could not install into {}; its messages are above".format(home))
+        raise Unfit("pip could not install into {}; see its messages above".format(home))
 
 
 def _read(path):
@@ -239,8 +241,11 @@ def _log(text):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="The environment for a TensorFlow version.")
-    parser.add_argument("--tf", default="", help="TensorFlow version; default: the newest fitting")
-    parser.add_argument("--build", action="store_true", help="create or update it")
+    parser.add_argument(
+        "--tf", default="", help="TensorFlow version; default: the newest for this Python"
+    )
+    text = "create the environment, or update it"
+    parser.add_argument("--build", action="store_true", help=text)
     options = parser.parse_args(arguments)
     python = "{}.{}".format(*sys.version_info[:2])
     try:

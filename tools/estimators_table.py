@@ -16,7 +16,8 @@ SUPPLIED = ROOT / "estimator_bridge" / "audit" / "symbols" / "supplied.json"
 BEGIN = "<!-- all Estimators: written by tools/estimators_table.py -->"
 END = "<!-- end of all Estimators -->"
 
-# Estimators that the recorder cannot see: their packages are not in 1.15.5, or are not imported.
+# Estimators that record_estimators.py cannot find, because their packages are not in 1.15.5 or are
+# not imported.
 MORE = {
     "1.14.0": (
         "tf.contrib.boosted_trees.DNNBoostedTreeCombinedClassifier",
@@ -81,7 +82,7 @@ def render():
         count += there or bool(passed_on)
         answer = passed_on or ("yes" if there else "**no**")
         rows.append(f"| `{name}` | {', '.join(versions)} | {answer} |")
-    return "\n".join([*rows, "", f"{count} of {len(estimators)}.", END])
+    return "\n".join([*rows, "", f"{count} of {len(estimators)} are supplied.", END])
 
 
 def main(path):

@@ -7,11 +7,12 @@
                                     marked `matrix`; on the others: the tests marked `smoke` or
                                     `versions`
 
-The newest and the oldest run one after the other, each with as many processes as `make test` has;
-the next environment is installed meanwhile. Many of these tests wait, so beside them lint and the
-other versions run, one after the other and with one process each: their few tests lie in few files.
-The last lines report each version, then how many tests passed and failed in all. The exit status is
-0 if nothing failed and no version was left out.
+The newest and the oldest version run one after the other, each with as many processes as `make
+test` uses. Meanwhile, the next environment is installed. Many of these tests spend time waiting, so
+lint and the other versions run at the same time, one after the other and with one process each.
+
+The last lines report each version, and the total numbers of tests that passed and failed. The exit
+status is 0 if nothing failed and no version was skipped.
 """
 
 import argparse
@@ -218,7 +219,7 @@ def _run_one(version, done, full, write):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="The tests on every supported TensorFlow.")
-    parser.add_argument("--full", action="store_true", help="also the longer sets")
+    parser.add_argument("--full", action="store_true", help="run the longer sets of tests")
     options = parser.parse_args(arguments)
     pythons = find_pythons()
     versions = [Version(tensorflow, pythons) for tensorflow in PREFERRED]

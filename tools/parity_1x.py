@@ -2,11 +2,13 @@
 
     python tools/parity_1x.py [AREA ...]
 
-runs the cases of tests/estimator_bridge/parity_1x/cases natively, stores what they compute, shows
-what changed, runs them under the bridge, shows what differs, and writes the table of bridge.md.
-An area whose stored values were computed by the same cases and packages is not run natively again,
-so a run that was killed goes on where it was; --anew runs every area.
-The native environment is made in .venv/ with a Python 3.7 (PYTHON37=... names one).
+Runs the cases of tests/estimator_bridge/parity_1x/cases on 1.15.5 and stores the results. Then it
+runs the cases under the bridge, prints the differences, and writes the table of docs/bridge.md.
+
+If the cases and packages of an area are unchanged, its stored results are used. An interrupted run
+therefore continues when it is repeated. --anew runs every area on 1.15.5 again.
+
+TensorFlow 1.15.5 is installed in .venv/ with a Python 3.7, which PYTHON37=/path/to/python3.7 names.
 """
 
 import argparse
@@ -35,7 +37,7 @@ import compare  # noqa: E402
 
 
 def goes_on(area):
-    """Returns whether the cases of an area go on from a stored checkpoint, and back."""
+    """Returns whether the cases of an area continue from a checkpoint, in both directions."""
     return any("checkpoint" in one or "end" in one for one in compare.read(area).values())
 
 
@@ -45,7 +47,7 @@ def find_python():
     candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python")))
     program = "import sys; print(*sys.version_info[:2])"
     for candidate in filter(None, candidates):
-        # A shim of pyenv is there without the version, and says so.
+        # A shim of pyenv also exists for a version that is not installed; it fails when run.
         done = shutil.which(candidate) and subprocess.run(
             [candidate, "-c", program], capture_output=True
         )
@@ -135,7 +137,10 @@ def measure_native(command, areas, anew):
     stored = {area for area in areas if measured_by.get(area) == prints[area]}
     left = [area for area in areas if anew or area not in stored]
     if len(left) < len(areas):
-        print(f"{len(areas) - len(left)} of {len(areas)} areas are stored; --anew runs them again")
+        print(
+            f"{len(areas) - len(left)} of {len(areas)} areas have stored results; --anew runs them "
+            "again"
+        )
 
     def store(area, records):
         if area in stored:
@@ -148,9 +153,9 @@ def measure_native(command, areas, anew):
 
 
 def show_changes(area, records):
-    """Prints the cases that TensorFlow 1.15.5 computes otherwise than stored.
+    """Prints the cases whose result on TensorFlow 1.15.5 differs from the stored one.
 
-    A record of which only the SavedModel's bytes differ, which are never the same, stays as stored.
+    The bytes of a SavedModel differ in each run. If only they differ, the stored record is kept.
     """
     try:
         stored = compare.read(area)
@@ -170,7 +175,8 @@ def show_changes(area, records):
     changed = {case: text for case, text in changed.items() if text}
     new, gone = records.keys() - stored.keys(), stored.keys() - records.keys()
     print(
-        f"{area}: {len(records)} stored; {len(new)} new, {len(gone)} gone, {len(changed)} changed",
+        f"{area}: {len(records)} results stored; {len(new)} new, {len(gone)} removed, "
+        f"{len(changed)} changed",
         flush=True,
     )
     for case, text in list(changed.items())[:20]:
@@ -178,13 +184,16 @@ def show_changes(area, records):
 
 
 def compare_way_back(area, native, bridge, ours):
-    """Returns lines on what does not go on alike, or does not answer alike, from the bridge's work.
+    """Compares how 1.15.5 and the bridge continue from checkpoints and SavedModels of the bridge.
 
     Args:
-      area: one whose cases go on from a checkpoint.
+      area: an area whose cases continue from a checkpoint.
       native: Python of TensorFlow 1.15.5.
       bridge: command that runs a program under the bridge.
-      ours: records of the bridge, whose last variables and SavedModels both restore.
+      ours: records of the bridge, with its last variables and its SavedModels.
+
+    Returns:
+      A line for each difference.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(ours, file)
@@ -193,11 +202,11 @@ def compare_way_back(area, native, bridge, ours):
             run(command, [f"--start={file.name}", area])[area] for command in ([native], bridge)
         )
     lines = [
-        f"{area}, on 1.15.5 from what the bridge wrote: {case}: {aspect}: {text[:600]}"
+        f"{area}, on 1.15.5 from a checkpoint of the bridge: {case}: {aspect}: {text[:600]}"
         for case, record in first.items()
         for aspect, text in compare.compare(record, second[case]).items()
     ]
-    print(f"{area}: {len(first)} go on from what the bridge wrote")
+    print(f"{area}: 1.15.5 continues {len(first)} cases from checkpoints of the bridge")
     for case, record in ours[area].items():
         if "export" in record:
             apart = [
@@ -205,9 +214,9 @@ def compare_way_back(area, native, bridge, ours):
                 for name, one in first[case].get("outputs", {}).items()
                 if name.startswith("stored export")
             ]
-            # Empty where 1.15.5 has failed: `lines` says with what.
+            # Empty if 1.15.5 has failed; `lines` then contains the error.
             away = max(apart, default=float("inf"))
-            print(f"  {case}: its SavedModel answers on 1.15.5, largest difference {away:.1e}")
+            print(f"  {case}: 1.15.5 serves its SavedModel; largest difference {away:.1e}")
     return lines
 
 
@@ -223,12 +232,15 @@ def write_table(lines):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     every = [*compare.AREAS, "signatures"]
-    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(every)}")
-    parser.add_argument("--stored", action="store_true", help="keep the stored values of 1.15.5")
-    parser.add_argument("--anew", action="store_true", help="run every area on 1.15.5 again")
     parser.add_argument(
-        "--environment", choices=sorted(PACKAGES), help="make one environment, and print its Python"
+        "areas", nargs="*", metavar="AREA", help=f"of {', '.join(every)}; default: all"
     )
+    text = "run only the bridge, and compare with the stored results of 1.15.5"
+    parser.add_argument("--stored", action="store_true", help=text)
+    text = "run every area on 1.15.5 again, even if its stored results are up to date"
+    parser.add_argument("--anew", action="store_true", help=text)
+    text = "only install this version of TensorFlow, and print the path of its Python"
+    parser.add_argument("--environment", choices=sorted(PACKAGES), help=text)
     options = parser.parse_args(arguments)
     areas = options.areas or every
     unknown = sorted({*areas} - {*every})
@@ -238,8 +250,8 @@ def main(arguments=None):
         python = find_python()
         if python is None:
             print(
-                "TensorFlow 1.x needs Python 3.7: install it, or name it with PYTHON37=/path/to/"
-                "python3.7",
+                "TensorFlow 1.x needs Python 3.7, which was not found; install it, or name it with "
+                "PYTHON37=/path/to/python3.7",
                 file=sys.stderr,
             )
             return 2
@@ -253,7 +265,7 @@ def main(arguments=None):
     lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
     for area in () if options.stored else filter(goes_on, areas):
         lines += compare_way_back(area, build_native(python), bridge, ours)
-    print("\n".join(lines) or "no difference that is not listed in known.json")
+    print("\n".join(lines) or "no difference other than those in known.json")
     if areas == every:
         write_table(compare.table(ours))
     return 1 if lines else 0

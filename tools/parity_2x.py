@@ -2,15 +2,18 @@
 
     python tools/parity_2x.py [--work=FOLDER] [--store] [--programs=A,B] [VERSION ...]
 
-The programs of tests/estimator_bridge/era/parity train 100 steps natively. From these checkpoints
-the original and the bridge evaluate, predict, train 50 steps more and export; then the original
-evaluates the bridge's checkpoint, and each answers with the other's exports. Names, shapes, values,
-metrics and summaries are compared. A value may differ by twice what another native run, or one
-rounding step of the variables or of the rows, moves it. results.json keeps the results, and
-bridge.md shows them. FOLDER keeps what has been computed. --store also writes what the tests go on
-from: the checkpoints of a few programs, and what the original computes from them.
+The programs of tests/estimator_bridge/era/parity train for 100 steps on each of these versions, the
+originals. From these checkpoints, the original and the bridge each evaluate, predict, train for 50
+more steps and export. Then the original evaluates the checkpoint of the bridge, and each of them
+predicts with the export of the other. Names, shapes, values, metrics and summaries are compared.
+The tolerance of a value is twice its change in a second run of the original, or if the variables or
+the rows change by one rounding step.
 
-The originals are installed in .venv/, with Python 3.8, 3.10 and 3.11 on PATH or in pyenv.
+The results are written to results.json and to the table of docs/bridge.md. --work keeps
+intermediate results, so that a run that was interrupted continues. --store also writes the
+checkpoints of a few programs, and the results of the original for them, for the tests.
+
+The originals are installed in .venv/. This needs Python 3.8, 3.10 and 3.11 on PATH or in pyenv.
 """
 
 import argparse
@@ -221,10 +224,14 @@ def store(version, records, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="*", metavar="VERSION", help=", ".join(ORIGINALS))
-    parser.add_argument("--work", help="folder that keeps what has been computed")
-    parser.add_argument("--store", action="store_true", help="write what the tests go on from")
-    parser.add_argument("--programs", help="names of programs, with commas; default: all")
+    text = f"versions to compare, of {', '.join(ORIGINALS)}; default: all"
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help=text)
+    text = "folder that keeps intermediate results, to continue an interrupted run"
+    parser.add_argument("--work", help=text)
+    text = "also write the checkpoints and results that the tests need"
+    parser.add_argument("--store", action="store_true", help=text)
+    text = "names of programs, separated by commas; default: all"
+    parser.add_argument("--programs", help=text)
     options = parser.parse_args()
     kinds = read_kinds()
     names = options.programs.split(",") if options.programs else list(kinds)
@@ -248,7 +255,7 @@ def main():
     for (version, name), worst in judged.items():
         found[version][name] = worst
     lines = judge.table(kinds, found)
-    print("\n".join([*lines, "", *(differing or ["no difference beyond rounding"])]))
+    print("\n".join([*lines, "", *(differing or ["no difference above the tolerances"])]))
     results = json.dumps({"kinds": kinds, "found": found}, indent=1)
     RESULTS.write_text(results + "\n", encoding="utf-8")
     write_table(lines)

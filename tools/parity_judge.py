@@ -1,15 +1,18 @@
-"""Judges what parity_2x.py has computed, and makes the table of bridge.md."""
+"""Compares the results of parity_2x.py, and makes the table of docs/bridge.md."""
 
 from typing import NamedTuple
 
-# Differences that are the original's own: bridge.md, "Behaviour that changed".
-_LOCK = "it cannot copy the RunConfig, because the strategy of a cluster holds a lock"
+# (version, program) -> why the original fails or behaves differently. docs/bridge.md describes this
+# under "Behaviour that changed".
+_LOCK = (
+    "these versions cannot copy the RunConfig, because the strategy of a cluster contains a lock"
+)
 KNOWN = {
     ("2.4.4", "preprocessing"): (
-        "2.4.4 looks no word up in a model_fn, wants its empty table in a checkpoint, and exports "
-        "what `repair` has to rewrite"
+        "this version does not look up words in a model_fn, requires the empty lookup table in a "
+        "checkpoint, and exports operations that `repair` must rewrite"
     ),
-    ("2.4.4", "canned_head"): "its DNNLinearCombinedEstimator has no batch_norm",
+    ("2.4.4", "canned_head"): "its DNNLinearCombinedEstimator has no argument `batch_norm`",
     ("2.4.4", "cluster"): _LOCK,
     ("2.8.4", "cluster"): _LOCK,
 }
@@ -18,15 +21,15 @@ ROUNDING = 2e-6
 
 
 class Records(NamedTuple):
-    """What has been computed of a program; {} if it was not needed.
+    """The results of a program in several runs; {} if a run was not needed.
 
     Attributes:
-      native: by the original.
-      ours: by the bridge.
-      back: by the original, with what the bridge has written.
-      theirs: by the bridge, with the original's export.
-      again: by the original, a second time.
-      nudged: by the original, from variables and rows that were moved by one rounding step.
+      native: those of the original.
+      ours: those of the bridge.
+      back: those of the original with the checkpoint and the export of the bridge.
+      theirs: those of the bridge with the export of the original.
+      again: those of a second run of the original.
+      nudged: those of the original with variables and rows changed by one rounding step.
     """
 
     native: dict
@@ -54,7 +57,7 @@ def distance(one, other):
 
 
 def apart(one, other):
-    """Returns how far two numbers are apart; infinite where only one is NaN."""
+    """Returns the distance of two numbers; infinite if only one of them is NaN."""
     if one == other or (one != one and other != other):
         return 0.0
     away = abs(one - other)
@@ -66,7 +69,8 @@ def compare(one, other, moved, rounding=ROUNDING):
 
     Args:
       one, other: name -> value.
-      moved: pairs of such values, which a rounding step or nothing has moved apart.
+      moved: pairs of such values from two runs of the original, which differ by a rounding step
+        of the input or not at all.
       rounding: the distance that is always allowed.
 
     Yields:
@@ -74,7 +78,7 @@ def compare(one, other, moved, rounding=ROUNDING):
     """
     for name in sorted({*one, *other}):
         if name not in one or name not in other:
-            yield f"{name}: missing {'there' if name in one else 'before'}", float("inf"), False
+            yield f"{name}: only in the {'first' if name in one else 'second'}", float("inf"), False
             continue
         away = distance(one[name], other[name])
         steps = [distance(first[name], second[name]) for first, second in moved if name in second]
@@ -82,13 +86,14 @@ def compare(one, other, moved, rounding=ROUNDING):
 
 
 def judge(records):
-    """Compares what has been computed of one program.
+    """Compares the results of one program.
 
     Args:
       records: its Records.
 
     Returns:
-      The worst distance of training, that of exports, and lines on what differs more than it may.
+      The largest distance in training, that of exports, and a line for each value that differs by
+      more than its tolerance.
     """
     native, ours, back, theirs, *moved = records
     failed = [one["message"] for one in records if "error" in one]
@@ -112,7 +117,7 @@ def judge(records):
             if not is_allowed:
                 lines.append(f"{part}: {name}: {away:.1e}")
     for name in sorted(native["served"].keys() ^ ours["served"].keys()):
-        lines.append(f"served: {name}: by one of both only")
+        lines.append(f"served: {name}: only one of the two exports has it")
     return worst[False], worst[True], lines
 
 
@@ -121,7 +126,7 @@ def table(kinds, found):
 
     Args:
       kinds: program -> kind of program.
-      found: version -> program -> worst distances of training and of exports.
+      found: version -> program -> largest distances in training and of exports.
     """
     heads = [*found, *(f"{version}, exports" for version in found)]
     lines = [f"| kind of program | programs | {' | '.join(heads)} |"]
@@ -136,8 +141,17 @@ def table(kinds, found):
             for version, one in found.items()
         ]
         lines.append(f"| {kind} | {', '.join(names)} | {' | '.join(cells)} |")
-    known = [f"`{name}` on {version}: {reason}" for (version, name), reason in KNOWN.items()]
-    lines += ["", f"Not counted: {'; '.join(known)}."]
+    known = {}
+    for (version, name), reason in KNOWN.items():
+        known.setdefault((name, reason), []).append(version)
+    lines += [
+        "",
+        "Not counted, because the original version itself fails or behaves differently:",
+        "",
+    ]
+    lines += [
+        f"- `{name}` on {' and '.join(on)}: {reason}." for (name, reason), on in known.items()
+    ]
     for version, one in found.items():
         missing = [name for name in kinds if name not in one]
         if missing:

@@ -1,9 +1,10 @@
-"""Names the newest images by their digests: the base, and those of the steps of cloudbuild.yaml.
+"""Pins the newest images by their digests: the base image, and the images of cloudbuild.yaml.
 
     python tools/pin_base_image.py [--tag=python:3.12-slim]
 
-asks the registry, by `docker buildx imagetools`, or by `crane` where there is no docker. The digest
-is that of the list of all platforms. With another tag, docker/*.lock must fit its Python.
+Gets the digests from the registry with `docker buildx imagetools`, or with `crane` if docker is not
+installed. A digest is that of the list of all platforms. If you change the tag, docker/*.lock must
+fit its Python version.
 """
 
 import argparse
@@ -32,23 +33,25 @@ def resolve(tag):
       tag: name and tag of the image.
 
     Raises:
-      SystemExit: no program is there, or it cannot find the image.
+      SystemExit: neither program is installed, or the image is not found.
     """
     program = next((name for name in COMMANDS if shutil.which(name)), None)
     if program is None:
-        sys.exit(f"{tag}: needs docker or crane, to ask the registry; install one of them")
+        sys.exit(f"{tag}: getting its digest needs docker or crane; install one of them")
     done = subprocess.run(
         [program, *COMMANDS[program], tag], capture_output=True, encoding="utf-8", check=False
     )
     if done.returncode or not DIGEST.fullmatch(done.stdout.strip()):
         said = (done.stderr or done.stdout).strip() or "no output"
-        sys.exit(f"{tag}: {program} finds no digest: {said.splitlines()[-1]}")
+        sys.exit(f"{tag}: {program} found no digest: {said.splitlines()[-1]}; check the tag")
     return done.stdout.strip()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tag", help="name and tag of the image; unset: that of the Dockerfile")
+    parser.add_argument(
+        "--tag", help="name and tag of the base image; default: those in the Dockerfile"
+    )
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
     tag = parser.parse_args().tag or BASE.search(texts["Dockerfile"]).group(2)
     steps = {found.group(2) for text in texts.values() for found in STEP.finditer(text)}

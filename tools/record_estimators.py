@@ -1,9 +1,10 @@
-"""Lists every ready-made Estimator of an installed TensorFlow, also those without a public name.
+"""Lists all ready-made Estimators of the installed TensorFlow, also those without a public name.
 
-python tools/record_estimators.py FILE    (on TensorFlow 1.15.5 and on 2.x; adds to FILE)
+    python tools/record_estimators.py FILE
 
-All modules of tensorflow_estimator and of tf.contrib are imported. An Estimator is a class below
-Estimator, BaseEstimator or EstimatorV2, or a function with the name of one.
+Run it on TensorFlow 1.15.5 and on 2.x; it adds the names to FILE. It imports all modules of
+tensorflow_estimator and of tf.contrib. An Estimator is a subclass of Estimator, BaseEstimator or
+EstimatorV2, or a function with the name of such a class.
 """
 
 import importlib
@@ -34,7 +35,7 @@ def import_all():
             try:
                 importlib.import_module(found.name)
             except BaseException as error:  # A module may even end the program.
-                print(f"left out: {found.name}: {error}", file=sys.stderr)
+                print(f"{found.name}: skipped, cannot be imported: {error}", file=sys.stderr)
 
 
 def is_estimator(name, value):

@@ -1,11 +1,10 @@
-"""Writes the classes and arguments that Keras has added since 3.5, with their first version.
-
-An argument that an operation took in each call before it took it once is listed under "moved".
+"""Records the classes and arguments that Keras has added since 3.5, with their first version.
 
     python tools/record_keras_classes.py
 
 Writes estimator_bridge/convert/write/keras_versions.json. It fetches the wheel of each version with
-pip, 1 MB each, and reads its source without running it.
+pip (1 MB each), and reads its source without running it. "moved" lists the arguments that an
+operation first had in each call, and later in its constructor.
 """
 
 import ast

@@ -3,9 +3,10 @@
     pip install kubeflow-trainer-api==2.3.0
     python tools/record_kubernetes_schemas.py
 
-The package contains the types of Kubernetes, of JobSet and of Kubeflow's trainer, made from their
-published OpenAPI schemas. Of each type, tests/trainer/kubernetes/schemas.json has field → kind; a
-kind is a type, list:KIND or map:KIND, and ends with ! if the field is required.
+The package contains the types of Kubernetes, JobSet and Kubeflow Trainer, which are generated from
+their published OpenAPI schemas. tests/trainer/kubernetes/schemas.json lists the fields of each type
+and the kind of each field. A kind is a type, list:KIND or map:KIND; it ends with ! if the field is
+required.
 """
 
 import inspect

@@ -1,12 +1,12 @@
-"""Writes the table of the operations and kernels of each TensorFlow version.
+"""Records the operations and kernels of each TensorFlow version.
 
     python tools/record_operations.py [--work=FOLDER]
 
 Writes estimator_bridge/downgrade/operations.json.gz. It fetches a wheel of each version with pip,
-and loads only its libraries, in a Python of that wheel's version (pythonX.Y on PATH, or installed
-by pyenv), so nothing is installed. A version whose wheel or Python is missing is named, and the
-table is then not written. The wheels have 4 GB together; FOLDER keeps what has been read, for
-another run. Needs the environment of `make environment`.
+and loads only its libraries, with the Python version of the wheel (pythonX.Y on PATH, or installed
+by pyenv). Nothing is installed. If a wheel or a Python is missing, an error names it and no table
+is written. The wheels take 4 GB; --work keeps the results for another run. This needs the
+environment of `make environment`.
 """
 
 import argparse
@@ -97,7 +97,9 @@ def find_python(minor):
         # pyenv puts programs on PATH that only say that this version is not the chosen one.
         if subprocess.run([path, "-c", ""], stderr=subprocess.DEVNULL).returncode == 0:
             return path
-    raise SystemExit(f"there is no Python {minor} here, on PATH or installed by pyenv")
+    raise SystemExit(
+        f"no Python {minor} found; put python{minor} on PATH, or install it with pyenv"
+    )
 
 
 def fetch(version, python, distribution, work):
@@ -131,7 +133,7 @@ def read(version, python, distribution, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", help="folder that keeps what has been read")
+    parser.add_argument("--work", help="folder that keeps the results for another run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(options.work or temporary)

@@ -1,11 +1,11 @@
-"""Writes which private modules of TensorFlow each version has.
+"""Records the private modules of each TensorFlow version.
 
     python tools/record_private_modules.py [--work=FOLDER]
 
 Updates "modules" and "gone" of estimator_bridge/audit/symbols/private.json. It fetches a wheel of
-each version with pip and reads only its list of files, so nothing is installed and no Python of
-that version is needed. The wheels have 6 GB together; FOLDER keeps what has been read, for another
-run. A version that has no entry in record_operations.WHEELS is not compared.
+each version in record_operations.WHEELS with pip, and reads only its list of files. Nothing is
+installed, and no other Python is needed. The wheels take 6 GB; --work keeps the results for another
+run.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def in_lines(words):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", help="folder that keeps what has been read")
+    parser.add_argument("--work", help="folder that keeps the results for another run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(options.work or temporary)

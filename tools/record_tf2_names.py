@@ -1,13 +1,13 @@
-"""Records the public names of TensorFlow 2.0 to 2.15, and what `run --as` does with each.
+"""Records the public names of TensorFlow 2.0 to 2.15, and how `run --as` handles each.
 
     python tools/record_tf2_names.py [--work=FOLDER] [--kept]
 
-Writes tests/estimator_bridge/era/names/: `names.json.gz`, the names that each version had, and
-`table.json`, those of them that today's TensorFlow lacks, each with what the bridge does. It
-fetches the wheels of each version with pip and reads the files that declare its public names, so
-nothing is installed and no Python of that version is needed. The wheels have 7 GB together; FOLDER
-keeps what has been read, for another run. With --kept, names.json.gz is kept, and only table.json
-is written. Needs the environment of `make environment`.
+Writes two files in tests/estimator_bridge/era/names/. `names.json.gz` contains the names of each
+version. `table.json` contains the names that the installed TensorFlow lacks, and how the bridge
+handles each of them. The program fetches a wheel of each version with pip, and reads the files that
+declare the public names. Nothing is installed, and no other Python is needed. The wheels take 7 GB;
+--work keeps the results for another run. With --kept, only table.json is written. This needs the
+environment of `make environment`.
 """
 
 import argparse
@@ -100,8 +100,9 @@ def read(version, python, distribution, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", help="folder that keeps what has been read")
-    parser.add_argument("--kept", action="store_true", help="keep the names of the versions")
+    parser.add_argument("--work", help="folder that keeps the results for another run")
+    text = "keep names.json.gz, and write only table.json"
+    parser.add_argument("--kept", action="store_true", help=text)
     options = parser.parse_args()
     if not options.kept:
         with tempfile.TemporaryDirectory() as temporary:
@@ -114,7 +115,7 @@ def main():
                     found[".".join(map(str, version))] = read(*wheel, work)
             stored.write(found)
     missing = stored.write_table()
-    print("\n".join(missing) or "each name is there, supplied or refused")
+    print("\n".join(missing) or "each name exists, is supplied, or is rejected with a message")
     return 1 if missing else 0
 
 

@@ -2,7 +2,7 @@
 
     python tools/sbom.py [--output_dir=dist]
 
-writes sbom-cpu.json and sbom-gpu.json from docker/*.lock. The same lock gives the same file.
+Writes sbom-cpu.json and sbom-gpu.json from docker/*.lock. The same lock file gives the same output.
 """
 
 import argparse
