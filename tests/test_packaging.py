@@ -240,7 +240,7 @@ def test_a_fitting_tensorflow_is_chosen(environment, python, wanted, chosen):
         ("3.8", "2.15", "no supported TensorFlow runs on Python 3.8"),
         ("3.12", "2.15", "TensorFlow 2.15 does not run on Python 3.12; set TF to 2.21"),
         ("3.11", "2.14", "TF=2.14: not supported; use 2.21"),
-        ("3.11", "2.15.0", "TF=2.15.0: not supported; of 2.15 use 2.15.1"),
+        ("3.11", "2.15.0", "TF=2.15.0: not supported; the supported 2.15 is 2.15.1"),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(environment, python, wanted, message):

@@ -24,7 +24,7 @@ from trainer.engines.options import BEAM
 from trainer.engines.work import Job, Outcome, open_outcome, raise_temporary
 from trainer.errors import UserError
 
-# Runners whose workers are on this machine, as Beam compares them.
+# Names of the runners whose workers are on this machine, without "Runner", in lower case.
 LOCAL_RUNNERS = ("direct", "fnapi", "bundlebaseddirect", "prism")
 _LEVEL = "--default_sdk_harness_log_level="
 
@@ -51,20 +51,20 @@ class _Combine(beam.CombineFn):
 
 
 def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome:
-    """Returns the outcome of all tasks.
+    """Runs all tasks on Beam, and returns the merged outcome.
 
-    A worker completes the job, so that it is complete even if this process has ended before.
+    A worker completes the job, so that the job is complete even if this process ends early.
 
     Args:
         job: the work.
         tasks: at least one.
-        words: options of the pipeline.
+        words: options of the pipeline, as on a command line.
 
     Raises:
-        UserError: an option is wrong, or the pipeline fails.
+        UserError: an option is invalid, or the pipeline fails.
     """
     options = parse_options(words)
-    # Whoever chooses a level wants to read what workers log.
+    # If the user sets a log level, the output of the workers is shown.
     log = None if any(word.startswith(_LEVEL) for word in words) else open_log(BEAM)
     with _open_folder(options) as folder, _translate_errors(log):
         path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
@@ -78,15 +78,15 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
 
 
 def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None:
-    """Writes the pipeline to --template_location, from where Dataflow's launcher starts it.
+    """Writes the pipeline to --template_location, where the launcher of Dataflow reads it.
 
     Args:
         job: the work.
         tasks: at least one.
-        words: options of the pipeline.
+        words: options of the pipeline, as on a command line.
 
     Raises:
-        UserError: an option is wrong, or the pipeline cannot be written.
+        UserError: an option is invalid, or the pipeline cannot be written.
     """
     options = parse_options(words)
     with _translate_errors(None):
@@ -99,7 +99,7 @@ def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None
             | beam.Reshuffle()
         )
         merged = _merge(job, started)
-        # The error of a user ends the job of the service.
+        # A UserError of a task makes the job of the service fail.
         _ = merged | "check" >> beam.Map(lambda found: open_outcome(job.work, found))
         pipeline.run()
 
@@ -117,10 +117,10 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
     """Returns the options of a pipeline.
 
     Args:
-        words: as on a command line.
+        words: the options, as on a command line.
 
     Raises:
-        UserError: an option does not exist, or its value is wrong.
+        UserError: an option does not exist, or its value is invalid.
     """
     words = [f"{_LEVEL}ERROR", *words]
     output = io.StringIO()
@@ -133,7 +133,7 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
         reason = output.getvalue().strip().rpartition("error: ")[2]
         raise UserError(f"--beam_options: {reason}; correct it") from error
     unknown = sorted(set(every) - set(known))
-    # Only the service knows the options of a runner behind a job service.
+    # The options of a runner behind a job service are known only to that service.
     if unknown and not known.get("job_endpoint"):
         raise UserError(
             f"--beam_options: --{unknown[0]}: Beam has no such option; check its spelling"
@@ -143,7 +143,7 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
 
 
 def _require_runner(options: PipelineOptions) -> None:
-    """Raises if there is no such runner, or its extra is missing."""
+    """Checks that the runner exists and that its optional package is installed."""
     name = options.view_as(StandardOptions).runner
     if name is None:
         return
@@ -166,14 +166,14 @@ def _load(path: str) -> Outcome:
 
 @contextlib.contextmanager
 def _open_folder(options: PipelineOptions) -> Iterator[str]:
-    """Yields a folder that the workers and this process can read."""
+    """Yields a folder that the workers and this process can access."""
     folder = options.view_as(GoogleCloudOptions).temp_location
     runner = options.view_as(StandardOptions).runner or LOCAL_RUNNERS[0]
     kind = runner.rpartition(".")[2].lower().removesuffix("runner")
     if folder is None and kind not in LOCAL_RUNNERS:
         raise UserError(
-            "--beam_options: add --temp_location=FOLDER, which the workers and this machine can "
-            "reach"
+            "--beam_options: add --temp_location=FOLDER, a folder that the workers and this "
+            "machine can access"
         )
     if folder is not None:
         yield folder
@@ -189,7 +189,7 @@ def _translate_errors(log: Optional[Path]) -> Iterator[None]:
         yield
     except UserError:
         raise
-    # Each runner has errors of its own.
+    # Each runner has its own types of errors.
     except Exception as error:
         raise_temporary(error)
         raise explain_beam(error, log) from error

@@ -13,7 +13,7 @@ from trainer.inputs.parquet_files import count_runs
 from trainer.inputs.stretches import Dialect, Findings, JsonLines, cut, examine
 from trainer.passes import planning
 
-# Footers of Parquet files that are read at the same time: those in a bucket take their time.
+# Number of Parquet footers that are read at the same time, because reading from a bucket is slow.
 THREADS = 16
 
 
@@ -21,9 +21,9 @@ class Extent(NamedTuple):
     """A part of a file.
 
     Attributes:
-        path: of the file.
-        start: bytes of the file before the part.
-        end: bytes of the file up to its end.
+        path: path of the file.
+        start: offset of the first byte.
+        end: offset after the last byte.
     """
 
     path: str
@@ -32,21 +32,21 @@ class Extent(NamedTuple):
 
 
 Found = dict[tuple[str, int], Findings]
-# Path → the shares of the file.
+# Path → the parts of the file.
 Parts = dict[str, list[FilePart]]
 
 
 class ExamineWork(NamedTuple):
-    """Finds the ends of rows in files of text; a task is a part of a file.
+    """Finds the ends of rows in text files; a task is a part of a file.
 
     Attributes:
-        dialect: of the files.
+        dialect: format of the files.
     """
 
     dialect: Union[Dialect, JsonLines]
 
     def run(self, task: Extent) -> Found:
-        """Returns path and begin of a part → what it is like.
+        """Returns (path, start) of a part → what was found in it.
 
         Args:
             task: the part.
@@ -57,39 +57,39 @@ class ExamineWork(NamedTuple):
         try:
             return {(task.path, task.start): examine(*task, self.dialect)}
         except OSError as error:
-            raise UserError(f"{task.path}: {error.strerror}; check the path") from error
+            raise UserError(f"{task.path}: {error.strerror}; check the file") from error
 
     def merge(self, first: Found, second: Found) -> Found:
-        """Returns what was found in two groups of parts.
+        """Returns the results of two groups of parts.
 
         Args:
-            first: of one group.
-            second: of the other.
+            first: results of one group.
+            second: results of the other.
         """
         return {**first, **second}
 
 
 def divide_files(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> list[DataFile]:
-    """Returns the files, with the shares of a large one in its place.
+    """Returns the files; each large file is replaced by its parts.
 
     Args:
         files: the data.
-        dialect: of CSV files.
-        engine: what reads the files; the local one reads whole files.
+        dialect: format of CSV files.
+        engine: the engine that reads the files; the local one reads whole files.
 
     Raises:
-        OSError: there is no such file.
-        UserError: a file cannot be looked up, or the engine fails.
+        OSError: a file does not exist.
+        UserError: the size of a file cannot be read, or the engine fails.
     """
     return apply_parts(files, find_parts(files, dialect, engine))
 
 
 def apply_parts(files: Sequence[DataFile], parts: Parts) -> list[DataFile]:
-    """Returns the files, with the shares of a large one in its place.
+    """Returns the files; each large file is replaced by its parts.
 
     Args:
         files: the data.
-        parts: of large files.
+        parts: parts of the large files.
     """
     return [
         file._replace(part=part) for file in files for part in parts.get(file.path, (file.part,))
@@ -97,19 +97,19 @@ def apply_parts(files: Sequence[DataFile], parts: Parts) -> list[DataFile]:
 
 
 def find_parts(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> Parts:
-    """Returns the shares of the large files, of which each has several.
+    """Returns the parts of each large file that can be divided.
 
     Parquet files are divided at row groups. CSV files and JSON lines are divided at the ends of
-    rows, which the engine finds first. Others are not divided.
+    rows, which the engine finds first. Other files are not divided.
 
     Args:
         files: the data.
-        dialect: of CSV files.
-        engine: what reads the files; for the local one, no file is divided.
+        dialect: format of CSV files.
+        engine: the engine that reads the files; for the local one, no file is divided.
 
     Raises:
-        OSError: there is no such file.
-        UserError: a file cannot be looked up, or the engine fails.
+        OSError: a file does not exist.
+        UserError: the size of a file cannot be read, or the engine fails.
     """
     if engine.name == LOCAL:
         return {}
@@ -118,7 +118,7 @@ def find_parts(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> P
     texts = [file for file in large if not file.gzipped]
     tables = [file for file in texts if file.format == "csv"]
     lines = [file for file in texts if file.format == "jsonl"]
-    # A template is written without running anything.
+    # Finding the ends of rows needs a run of the engine; writing a template runs nothing.
     if tables and dialect.can_be_divided and not engine.is_template:
         parts.update(_divide_text(tables, dialect, engine))
     if lines and not engine.is_template:
@@ -141,7 +141,7 @@ def _divide_text(
     files: Sequence[DataFile], dialect: Union[Dialect, JsonLines], engine: Engine
 ) -> Parts:
     found = {file.path: (file.find_version(), file.find_size()) for file in files}
-    # Blocks are parsed as those of the whole file.
+    # Parts begin at multiples of the block size, so that blocks are the same as in the whole file.
     step = -(-planning.TASK_BYTES // dialect.block_bytes) * dialect.block_bytes
     tasks = [
         Extent(path, start, min(start + step, size))

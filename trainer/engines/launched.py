@@ -1,7 +1,7 @@
-"""What the launcher of a flex template of Dataflow runs: flags of a command, options of Beam.
+"""The program that the launcher of a Dataflow flex template runs.
 
-The launcher gives both in one command line, and says in --template_location where it wants the
-pipeline.
+The command line contains the flags of a command and the options of Beam. One of these options,
+--template_location, names the file for the pipeline.
 """
 
 import runpy
@@ -10,7 +10,7 @@ import sys
 
 
 def split_words(words: list[str]) -> list[str]:
-    """Returns a command line.
+    """Returns the flags of the command; --beam_options contains the options of Beam.
 
     Args:
         words: flags of the command, and options of Beam.
@@ -27,7 +27,7 @@ def split_words(words: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    # The folder of this file, whose modules would hide others.
+    # Removes the folder of this file, whose modules would hide other modules.
     sys.path.pop(0)
     from trainer.environment.variables import read_launched
 

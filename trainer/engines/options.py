@@ -15,20 +15,21 @@ from trainer.environment.variables import find_java_home, is_submitted, names_ha
 from trainer.errors import TemporaryError, UserError
 
 LOCAL, BEAM, SPARK = "local", "beam", "spark"
-# Oldest Java that Spark 4 runs on.
+# Oldest Java version on which Spark 4 runs.
 MIN_JAVA = 17
 CONNECT_SECS = 10.0
-# Engine → module, and the package that has it, as the extras name it.
+# Engine → its module, and the requirement for pip, as in the extras of this package.
 _PACKAGES = {BEAM: ("apache_beam", "apache-beam>=2.60,<3"), SPARK: ("pyspark", "pyspark>=4,<5")}
 
 
 class Engine(NamedTuple):
-    """Where a pass runs.
+    """The engine that reads files, and its options.
 
     Attributes:
         name: local, beam or spark.
-        beam_options: of the pipeline, as on a command line.
-        spark_options: property of Spark → value; "master" is the address of the cluster.
+        beam_options: options of the pipeline, as on a command line.
+        spark_options: pairs of a Spark property and its value; "master" is the address of the
+            cluster.
     """
 
     name: str = LOCAL
@@ -37,7 +38,7 @@ class Engine(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether a pipeline is only written, and a service runs it later."""
+        """Whether the pipeline is only written as a template, which Dataflow runs later."""
         return any(word.startswith("--template_location=") for word in self.beam_options)
 
 
@@ -79,7 +80,7 @@ def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engi
 
     Args:
         values: the parsed flags.
-        writes_template: whether the command can write a pipeline for later.
+        writes_template: whether the command can write its pipeline as a template.
 
     Raises:
         UserError: an option is wrong, or the engine is not installed.
@@ -87,20 +88,23 @@ def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engi
     """
     for name in (BEAM, SPARK):
         if values[f"{name}_options"].value is not None and values.engine != name:
-            raise UserError(f"--{name}_options: is for --engine={name}; remove one, or add it")
+            raise UserError(
+                f"--{name}_options: has no effect with --engine={values.engine}; remove it, or set "
+                f"--engine={name}"
+            )
     if values.engine != LOCAL:
         require_package(values.engine)
     if values.engine == BEAM:
         engine = Engine(BEAM, beam_options=_parse_beam(values.beam_options or ""))
         if engine.is_template and not writes_template:
             raise UserError(
-                "--beam_options: --template_location: only trainer.predict and trainer.evaluate "
-                "can be templates; remove it"
+                "--beam_options: only trainer.predict and trainer.evaluate can be templates; "
+                "remove --template_location"
             )
         return engine
     if values.engine == SPARK:
         options = _parse_spark(values.spark_options or "")
-        # Under spark-submit, Java runs already.
+        # Under spark-submit, Java is already running.
         if not is_submitted():
             require_java()
         _check_master(dict(options).get("master", ""))
@@ -109,17 +113,19 @@ def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engi
 
 
 def require_package(engine: str) -> None:
-    """Raises unless the package of an engine is installed.
+    """Checks that the package of an engine is installed.
 
     Args:
         engine: beam or spark.
 
     Raises:
-        UserError: it is not.
+        UserError: it is not installed.
     """
     module, package = _PACKAGES[engine]
     if importlib.util.find_spec(module) is None:
-        raise UserError(f"--engine={engine}: {module} is not installed; pip install '{package}'")
+        raise UserError(
+            f"--engine={engine}: {module} is not installed; run pip install '{package}'"
+        )
 
 
 def _split(option: str, text: str) -> list[str]:
@@ -134,8 +140,8 @@ def _parse_beam(text: str) -> tuple[str, ...]:
     for word in words:
         if not re.fullmatch(r"--\w[\w.]*(=.*)?", word, re.DOTALL):
             raise UserError(
-                f"--beam_options: {word!r} is no option; write each as --name=value, "
-                "as --runner=DirectRunner"
+                f"--beam_options: {word!r} is not an option; write --name=value, such as "
+                "--runner=DirectRunner"
             )
     named = dict(word.partition("=")[::2] for word in words)
     for name in ("--job_endpoint", "--flink_master", "--spark_master_url"):
@@ -149,15 +155,15 @@ def _parse_spark(text: str) -> tuple[tuple[str, str], ...]:
         name, equals, value = word.partition("=")
         if not equals or not value or not (name == "master" or name.startswith("spark.")):
             raise UserError(
-                f"--spark_options: {word!r} is no option; write master=ADDRESS, or a property of "
-                "Spark as spark.executor.memory=4g"
+                f"--spark_options: {word!r} is not an option; write master=ADDRESS, or a property "
+                "of Spark such as spark.executor.memory=4g"
             )
         options[name] = value
     return tuple(options.items())
 
 
 def _check_master(master: str) -> None:
-    """Raises if Spark cannot start with a master, which it would say in many lines."""
+    """Checks that Spark can start with a master; Spark itself would report this in many lines."""
     if master == "yarn" and not names_hadoop():
         raise UserError(
             "--spark_options: master=yarn: set HADOOP_CONF_DIR to the folder of the cluster's "
@@ -167,7 +173,7 @@ def _check_master(master: str) -> None:
 
 
 def _require_reachable(option: str, address: str) -> None:
-    """Raises if nothing listens at host:port, which the engines would try to reach for minutes."""
+    """Checks that a process listens at host:port; the engines would retry for minutes."""
     match = re.fullmatch(r"(?:spark://|k8s://(?:https?://)?)?([\w.-]+):(\d+)", address)
     if match is None:
         return
@@ -176,15 +182,16 @@ def _require_reachable(option: str, address: str) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise TemporaryError(
-            f"{option}: {address} cannot be reached: {reason}; check the address, or try later"
+            f"{option}: {address} cannot be reached: {reason}; check the address, or try again "
+            "later"
         ) from error
 
 
 def require_java() -> None:
-    """Raises unless there is a Java that Spark runs on.
+    """Checks that a Java version is installed on which Spark runs.
 
     Raises:
-        UserError: there is none, or it is too old.
+        UserError: no Java is installed, or it is too old.
     """
     home = find_java_home()
     program = str(Path(home, "bin", "java")) if home else "java"
@@ -192,11 +199,11 @@ def require_java() -> None:
     where = f"JAVA_HOME={home}" if home else "PATH"
     remedy = f"install Java {MIN_JAVA} or later, and set JAVA_HOME to its folder"
     if found is None:
-        raise UserError(f"--engine=spark: there is no Java in {where}; {remedy}")
+        raise UserError(f"--engine=spark: no Java found in {where}; {remedy}")
     done = subprocess.run(  # noqa: S603
         [found, "-version"], capture_output=True, text=True, check=False
     )
     version = re.search(r'version "(\d+)', done.stderr)
     if version is None or int(version[1]) < MIN_JAVA:
-        shown = version[1] if version else "of an unknown version"
+        shown = f"version {version[1]}" if version else "of an unknown version"
         raise UserError(f"--engine=spark: the Java in {where} is {shown}; {remedy}")

@@ -1,4 +1,4 @@
-"""Runs tasks in several processes of this machine."""
+"""Runs tasks in several processes on this machine."""
 
 import contextlib
 import multiprocessing
@@ -13,7 +13,7 @@ from estimator_bridge.signals import block_interrupts
 from trainer.engines.work import Job, Outcome, Result, Tasks, open_outcome, start_job
 from trainer.errors import TemporaryError
 
-# Tasks of each process whose results may wait for their turn.
+# Number of tasks per process that may be started before the results of earlier tasks are taken.
 TASKS_AHEAD = 2
 
 
@@ -22,17 +22,17 @@ def run_in_processes(
 ) -> Generator[Result, None, None]:
     """Yields the result of each task, in their order.
 
-    The processes are started anew, and import what they need. They end with this process, in
-    whatever way it ends, and when the iterator is closed.
+    New processes are started, without a copy of this process's memory. They end when the iterator
+    is closed, and when this process ends for any reason.
 
     Args:
         work: the work; each process gets a copy.
-        tasks: they are begun in their order.
+        tasks: the tasks, which are started in this order.
         count: number of processes.
 
     Raises:
         UserError: the work has failed.
-        TemporaryError: a process has ended by itself.
+        TemporaryError: a process ended unexpectedly.
     """
     count = min(count, len(tasks))
     with contextlib.ExitStack() as stack:
@@ -65,7 +65,7 @@ class _Process:
         job: the work.
 
     Attributes:
-        end: is ready when a task is done.
+        end: end of the connection to the process; readable when a task is done.
     """
 
     def __init__(self, job: Job) -> None:
@@ -78,7 +78,7 @@ class _Process:
 
     def begin(self, task: Any) -> None:
         """Sends a task."""
-        # Of a process that has ended, `finish` says so.
+        # If the process has ended, `finish` reports this.
         with contextlib.suppress(BrokenPipeError):
             self.end.send(task)
 
@@ -89,8 +89,8 @@ class _Process:
         except (EOFError, ConnectionResetError) as error:
             self._process.join()
             raise TemporaryError(
-                f"a process ended by itself (status {self._process.exitcode}); it may have been "
-                "killed for lack of memory: run the command again, or with fewer processes"
+                f"a process ended unexpectedly (status {self._process.exitcode}), perhaps for lack "
+                "of memory; repeat the command, or use fewer processes"
             ) from error
         if isinstance(outcome, TemporaryError):
             raise outcome

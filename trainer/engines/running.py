@@ -1,4 +1,4 @@
-"""Runs work with the engine that the flags choose."""
+"""Runs work on the engine that the flags choose."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,18 +13,18 @@ from trainer.passes.local import run_here
 from trainer.passes.planning import plan_tasks
 
 File = TypeVar("File", DataFile, Piece)
-# More files than this share tasks that load a model.
+# Maximum number of tasks that each load a model. Several files share a task if there are more.
 MAX_MODEL_TASKS = 1_000
 
 
 def run_pass(one: Pass[Result], files: Sequence[DataFile], what: str, engine: Engine) -> Result:
-    """Returns the partial result of all files.
+    """Runs a pass over files, and returns the merged partial result.
 
     Args:
         one: the pass.
         files: at least one.
-        what: the work, for the progress: "reading the data".
-        engine: where it runs.
+        what: name of the work in the progress display, such as "reading the data".
+        engine: the engine that runs it.
 
     Raises:
         UserError: a file cannot be read, or the engine fails.
@@ -41,23 +41,23 @@ def run_tasks(
     engine: Engine,
     finish: Optional[Callable[[Result], None]] = None,
 ) -> Result:
-    """Returns the merged result of all tasks, which an engine runs.
+    """Runs tasks on Beam or Spark, and returns their merged result.
 
     Args:
         work: the work.
         tasks: at least one.
-        what: the work, for messages: "reading the data".
+        what: name of the work in messages, such as "reading the data".
         engine: beam or spark.
-        finish: is given the result by the engine when all tasks have succeeded; can be pickled.
+        finish: called on the engine with the result when all tasks have succeeded; can be pickled.
 
     Raises:
-        UserError: a task fails, or the engine does.
+        UserError: a task or the engine fails.
     """
     Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
     job = start_job(work, finish)
-    # Imported here, because each needs its extra.
+    # Imported here, because each engine needs an optional package.
     if engine.name == BEAM:
-        # Beam warns of extras that are missing, and that nothing here needs.
+        # Beam warns about missing optional packages that are not needed here.
         logging.disable(logging.WARNING)
         from trainer.engines.beam import run_on_beam
 
@@ -75,14 +75,14 @@ def store_template(
     finish: Callable[[Result], None],
     begin: Optional[Callable[[], None]] = None,
 ) -> None:
-    """Writes what Dataflow runs, where the engine's options say; see `run_tasks`.
+    """Writes a pipeline that does the same as `run_tasks` when Dataflow runs it.
 
     Args:
         work: the work.
         tasks: at least one.
-        engine: beam, with --template_location.
-        finish: is given the result.
-        begin: runs before the first task, whenever the pipeline runs.
+        engine: beam; its option --template_location names the file for the pipeline.
+        finish: called with the result.
+        begin: called before the first task each time the pipeline runs.
 
     Raises:
         UserError: an option is wrong, or the pipeline cannot be written.
@@ -93,10 +93,10 @@ def store_template(
 
 
 def group_files(files: Sequence[File]) -> list[Sequence[File]]:
-    """Returns runs of files, in their order, as tasks that each load a model.
+    """Groups consecutive files into tasks that each load a model.
 
     Args:
-        files: at least one, whole or shares.
+        files: at least one file or part of a file.
     """
     size = -(-len(files) // MAX_MODEL_TASKS)
     return [files[first : first + size] for first in range(0, len(files), size)]

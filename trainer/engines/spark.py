@@ -19,7 +19,7 @@ from trainer.engines.work import Job, Outcome, raise_temporary
 from trainer.environment.variables import is_submitted
 from trainer.errors import UserError
 
-# Results that a task of a merge gets; more are merged in several rounds.
+# Maximum number of results that one task merges; more results are merged in several rounds.
 FAN_IN = 16
 MAX_TASKS = 10_000
 _PYTHON = "spark.pyspark.python"
@@ -28,15 +28,15 @@ _COLUMN = pa.schema([("outcome", pa.binary())])
 
 
 def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Outcome:
-    """Returns the outcome of all tasks.
+    """Runs all tasks on Spark, and returns the merged outcome.
 
     Args:
         job: the work.
         tasks: at least one.
-        options: property → value.
+        options: Spark property → value.
 
     Raises:
-        UserError: an option is wrong, or the job fails.
+        UserError: an option is invalid, or the job fails.
     """
     with _open_session(options) as session:
 
@@ -45,7 +45,7 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
             for batch in batches:
                 for packed in batch.column(0).to_pylist():
                     found = pickle.loads(packed)  # noqa: S301
-                    # A list: the outcome itself may be anything.
+                    # A list, because the outcome itself may be None.
                     outcome = [found] if outcome is None else [job.combine([*outcome, found])]
             if outcome is not None:
                 yield _pack(outcome[0])
@@ -59,7 +59,7 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
 
 
 def _map(session: SparkSession, count: int, perform: Callable[[int], Any]) -> tuple[DataFrame, int]:
-    """Returns a table with the packed result of each of `count` tasks, and its number of parts."""
+    """Returns a table of the pickled results of `count` tasks, and its number of partitions."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -78,14 +78,14 @@ def _pack(outcome: Outcome) -> pa.RecordBatch:
 
 @contextlib.contextmanager
 def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
-    """Yields a session that ends afterwards."""
+    """Opens a session while a `with` statement runs."""
     options = dict(options)
     submitted = is_submitted()
     master = options.pop("master", None if submitted else "local[*]")
     defaults = {
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
-        # A partial result may be megabytes large.
+        # One result per batch, because a result may have megabytes.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     }
     if master is not None and master.startswith("local"):
@@ -95,17 +95,19 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
         defaults["spark.ui.enabled"] = "false"
         python = options.get(_PYTHON, sys.executable)
         if shutil.which(python) is None:
-            raise UserError(f"--spark_options: {_PYTHON}={python}: there is no such program")
+            raise UserError(
+                f"--spark_options: {_PYTHON}={python}: no such program; name a Python interpreter"
+            )
     properties = {**defaults, **options}
     builder = SparkSession.builder.appName("estimator-trainer")
     if master is not None:
         builder = builder.master(master)
     for name, value in properties.items():
         builder = builder.config(name, value)
-    # Whoever chooses a level wants to read what Java logs.
+    # If the user sets a log level, Java's output is shown.
     log = None if submitted or "spark.log.level" in options else open_log(SPARK)
     with _translate_errors(log), warnings.catch_warnings():
-        # PySpark warns of every pandas that is newer than itself, which nothing here uses.
+        # PySpark warns about every pandas that is newer than itself; pandas is not used here.
         warnings.simplefilter("ignore", FutureWarning)
         with redirect_output(log):
             session = builder.getOrCreate()

@@ -1,13 +1,13 @@
-"""What spark-submit runs: `submitted.py MODULE FLAGS` is `python -m MODULE FLAGS`.
+"""The program for spark-submit, which runs a file, not a module.
 
-Spark is given a file, not a module.
+`submitted.py MODULE FLAGS` is the same as `python -m MODULE FLAGS`.
 """
 
 import runpy
 import sys
 
 if __name__ == "__main__":
-    # The folder of this file, whose modules would hide others.
+    # Removes the folder of this file, whose modules would hide other modules.
     sys.path.pop(0)
     sys.argv.pop(0)
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

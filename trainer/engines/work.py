@@ -1,4 +1,4 @@
-"""Work on the pieces of some data, which any engine can run: each piece alone, then merged."""
+"""Work that any engine can run: independent tasks, whose results are merged."""
 
 import os
 import re
@@ -16,17 +16,17 @@ Found = TypeVar("Found", covariant=True)
 
 
 class Tasks(Protocol[Task, Found]):
-    """Work that consists of tasks; it can be pickled."""
+    """Work that consists of independent tasks; it can be pickled."""
 
     def run(self, task: Task) -> Found:
         """Returns the result of a task.
 
         Args:
-            task: one of them.
+            task: the task.
 
         Raises:
-            UserError: the work as a whole has failed.
-            TemporaryError: the task may succeed if it is run again.
+            UserError: the task fails, and with it the whole work.
+            TemporaryError: the task may succeed if it is repeated.
         """
 
 
@@ -34,16 +34,16 @@ class Work(Tasks[Task, Result], Protocol[Task, Result]):
     """Work whose results can be merged."""
 
     def merge(self, first: Result, second: Result) -> Result:
-        """Returns the result of two groups of tasks.
+        """Returns the merged result of two groups of tasks.
 
         Args:
-            first: of one group; may be changed.
-            second: of the other.
+            first: result of one group; may be modified.
+            second: result of the other group.
         """
 
 
 class PassWork(Generic[Result]):
-    """A pass over files; a task is some files, or a share of one.
+    """A pass over files; a task is a group of files, or a part of one file.
 
     Args:
         one: the pass.
@@ -67,18 +67,18 @@ class PassWork(Generic[Result]):
         return partial
 
     def merge(self, first: Result, second: Result) -> Result:
-        """Returns the partial result of the files of two results.
+        """Returns the merged partial result of two groups of files.
 
         Args:
-            first: may be changed.
-            second: of other files.
+            first: result of one group; may be modified.
+            second: result of the other group.
         """
         self._pass.merge(first, second)
         return first
 
 
 class Together:
-    """Several kinds of work in one; a task is the name of a kind and one of its tasks.
+    """Several kinds of work in one run; a task is the name of a kind and one of its tasks.
 
     Args:
         works: name → work.
@@ -88,23 +88,23 @@ class Together:
         self._works = works
 
     def run(self, task: tuple[str, Any]) -> dict[str, Any]:
-        """Returns the name of a task's work → its result.
+        """Returns the name of the kind of work → the result of its task.
 
         Args:
-            task: name, and task of that work.
+            task: (name of the kind of work, task).
 
         Raises:
-            UserError: the work has failed.
+            UserError: the work fails.
         """
         name, one = task
         return {name: self._works[name].run(one)}
 
     def merge(self, first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-        """Returns the results of two groups of tasks.
+        """Returns the merged results of two groups of tasks.
 
         Args:
-            first: of one group; may be changed.
-            second: of the other.
+            first: results of one group; may be modified.
+            second: results of the other group.
         """
         for name, result in second.items():
             first[name] = self._works[name].merge(first[name], result) if name in first else result
@@ -112,10 +112,10 @@ class Together:
 
 
 class Failure(NamedTuple):
-    """Why the work has failed; engines would run a task that raises an error again.
+    """The result of work that failed; if a task raised an error, the engine would repeat the task.
 
     Attributes:
-        message: of the UserError.
+        message: message of the UserError.
     """
 
     message: str
@@ -126,15 +126,15 @@ Outcome = Union[Failure, Any]
 
 
 class Job(NamedTuple):
-    """Work, and what this process does otherwise than others would.
+    """Work, and the settings of this process that the workers need.
 
     Attributes:
         work: the work.
-        redacts: whether messages show no values of the data.
+        redacts: whether values of the data are hidden in messages.
         settings: how gs:// data are accessed.
-        folder: in which relative paths are, if a worker has that folder.
-        finish: is given the result of all tasks when all have succeeded; may run again.
-        begin: runs before the first task of a pipeline that is only written; may run again.
+        folder: current folder, to which relative paths refer on workers that have this folder.
+        finish: called with the result of all tasks when all have succeeded; may be repeated.
+        begin: called before the first task of a pipeline template; may be repeated.
     """
 
     work: Union[Work[Any, Any], Tasks[Any, Any]]
@@ -145,10 +145,10 @@ class Job(NamedTuple):
     begin: Optional[Callable[[], None]] = None
 
     def start(self) -> None:
-        """Begins the work.
+        """Prepares the work; called before the first task of a pipeline template.
 
         Raises:
-            UserError: it cannot begin.
+            UserError: the work cannot start.
             TemporaryError: the engine may try again.
         """
         self._settle()
@@ -156,21 +156,27 @@ class Job(NamedTuple):
             self.begin()
 
     def perform(self, task: Any) -> Outcome:
-        """Returns the result of a task, or why the work has failed.
+        """Runs a task.
 
         Args:
-            task: one of its tasks.
+            task: a task of the work.
+
+        Returns:
+            The result of the task, or a Failure.
 
         Raises:
-            TemporaryError: the engine may run the task again.
+            TemporaryError: the engine may repeat the task.
         """
         return self._run(self.work.run, task)
 
     def complete(self, outcome: Outcome) -> Outcome:
-        """Returns the outcome of all tasks when the work is complete.
+        """Calls `finish` with the result of all tasks.
 
         Args:
-            outcome: the same.
+            outcome: the merged result, or a Failure.
+
+        Returns:
+            The same; a Failure if `finish` fails.
 
         Raises:
             TemporaryError: the engine may try again.
@@ -196,10 +202,10 @@ class Job(NamedTuple):
             return Failure(str(error))
 
     def combine(self, outcomes: Sequence[Outcome]) -> Outcome:
-        """Returns the outcome of several groups of tasks.
+        """Returns the merged result of several groups of tasks, or their first Failure.
 
         Args:
-            outcomes: at least one.
+            outcomes: at least one result or Failure.
         """
         first = outcomes[0]
         for second in outcomes[1:]:
@@ -216,13 +222,13 @@ class Job(NamedTuple):
 
 
 def raise_temporary(error: Exception) -> None:
-    """Raises the TemporaryError of a task that has made an engine fail, if there is one.
+    """Raises the TemporaryError of a task, if it made the engine fail.
 
     Args:
-        error: of the engine; its text contains the errors of the tasks.
+        error: error of the engine; its text contains the errors of the tasks.
 
     Raises:
-        TemporaryError: a task has raised one.
+        TemporaryError: a task raised one.
     """
     found = re.search(r"TemporaryError: (.*)", str(error))
     if found:
@@ -234,25 +240,25 @@ def start_job(
     finish: Optional[Callable[[Any], None]] = None,
     begin: Optional[Callable[[], None]] = None,
 ) -> Job:
-    """Returns work that other processes do as this one would.
+    """Returns a job with the settings of this process.
 
     Args:
         work: the work.
-        finish: is given the result of all tasks; can be pickled.
-        begin: runs before the first task; can be pickled.
+        finish: called with the result of all tasks; can be pickled.
+        begin: called before the first task; can be pickled.
     """
     return Job(work, redacts_data(), storage.current_settings(), os.getcwd(), finish, begin)
 
 
 def open_outcome(work: Tasks[Any, Result], outcome: Outcome) -> Result:
-    """Returns the result of one task, or of all.
+    """Returns a result, or raises the error of a Failure.
 
     Args:
         work: the work.
-        outcome: of one of its tasks, or of all.
+        outcome: result of one of its tasks or of all tasks, or a Failure.
 
     Raises:
-        UserError: the work has failed.
+        UserError: the outcome is a Failure.
     """
     if isinstance(outcome, Failure):
         raise UserError(outcome.message)

@@ -54,14 +54,14 @@ def test_a_failure_is_one_line(tmp_path):
     log.write_text(_NO_MASTER)
     error = engine_log.explain_spark(RuntimeError("[JAVA_GATEWAY_EXITED] Java has exited"), log)
     assert isinstance(error, UserError) and str(error) == (
-        "--engine=spark: the job has failed: Java has ended at once: "
+        "--engine=spark: the job failed: Java ended at its start: "
         "org.apache.spark.SparkException: Master must be local or yarn; check --spark_options "
         f"(Java's messages are in {log})"
     )
     outer = RuntimeError("Error while instantiating 'a.B':")
     outer._cause = RuntimeError("The value 'many' in the config is invalid.")
     assert str(engine_log.explain_spark(outer, None)) == (
-        "--engine=spark: the job has failed: The value 'many' in the config is invalid.; check "
+        "--engine=spark: the job failed: The value 'many' in the config is invalid.; check "
         "--spark_options"
     )
     log.write_text("ERROR A: Application has been killed. Reason: All masters are away! Giving up.")
@@ -69,7 +69,7 @@ def test_a_failure_is_one_line(tmp_path):
         RuntimeError("Cannot call methods on a stopped SparkContext."), log
     )
     assert isinstance(error, TemporaryError)
-    assert "the cluster does not answer: All masters are away! Giving up; check" in str(error)
+    assert "the cluster does not respond: All masters are away! Giving up; check" in str(error)
 
 
 def test_a_killed_worker_of_beam_may_be_tried_again(tmp_path):

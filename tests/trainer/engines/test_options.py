@@ -49,13 +49,16 @@ def test_options_are_passed_on(read, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "argv, message",
     [
-        (["--beam_options=--runner=X"], "--beam_options: is for --engine=beam"),
+        (["--beam_options=--runner=X"], "--beam_options: has no effect with --engine=local"),
         (["--engine=beam", "--spark_options=master=local"], "--spark_options: is for"),
-        (["--engine=beam", "--beam_options=runner=X"], "'runner=X' is no option"),
+        (["--engine=beam", "--beam_options=runner=X"], "'runner=X' is not an option"),
         (["--engine=beam", "--beam_options=--a='b"], "No closing quotation"),
-        (["--engine=spark", "--spark_options=--master=local"], "'--master=local' is no option"),
-        (["--engine=spark", "--spark_options=executor.memory=1g"], "is no option; write master="),
-        (["--engine=spark", "--spark_options=master="], "'master=' is no option"),
+        (["--engine=spark", "--spark_options=--master=local"], "'--master=local' is not an option"),
+        (
+            ["--engine=spark", "--spark_options=executor.memory=1g"],
+            "is not an option; write master=",
+        ),
+        (["--engine=spark", "--spark_options=master="], "'master=' is not an option"),
     ],
 )
 def test_wrong_options(read, argv, message):
@@ -67,11 +70,11 @@ def test_wrong_options(read, argv, message):
 def test_without_java_or_with_an_old_one(read, tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="there is no Java in PATH; install Java 17 or later"):
+    with pytest.raises(UserError, match="no Java found in PATH; install Java 17 or later"):
         read("--engine=spark")
     monkeypatch.setenv("JAVA_HOME", str(_write_java(tmp_path / "old", "11.0.2")))
     monkeypatch.setenv("PATH", os.defpath)
-    with pytest.raises(UserError, match=r"the Java in JAVA_HOME=.* is 11; install Java 17"):
+    with pytest.raises(UserError, match=r"the Java in JAVA_HOME=.* is version 11; install Java 17"):
         read("--engine=spark")
 
 

@@ -444,7 +444,7 @@ class TestProcesses:
         monkeypatch.setattr(processes._Process, "begin", kill)
         command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
         assert _run(*command, f"--output={tmp_path / 'all.csv'}") == 75
-        assert "a process ended by itself (status -9)" in capsys.readouterr().err
+        assert "a process ended unexpectedly (status -9)" in capsys.readouterr().err
         assert list(tmp_path.iterdir()) == []
 
 

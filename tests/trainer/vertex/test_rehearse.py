@@ -205,7 +205,7 @@ def test_the_others_are_stopped_after_a_replica_has_failed(monkeypatch):
     rehearsal = rehearse.Rehearsal(replicas, {}, said)
     assert rehearsal.run() == 2
     rehearsal.close()
-    assert "rehearse    a replica has failed; the others are stopped" in said.getvalue()
+    assert "rehearse    a process has failed; stopping the others" in said.getvalue()
     assert "killed" not in said.getvalue()
 
 
