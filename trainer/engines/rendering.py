@@ -32,7 +32,7 @@ class Place(NamedTuple):
     """Where and on which machines a job runs.
 
     Attributes:
-        name: of the job.
+        name: name of the job.
         image: container image with this package.
         project: ID of the Google Cloud project.
         region: Google Cloud region.

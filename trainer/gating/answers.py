@@ -1,4 +1,4 @@
-"""What an export answers for the rows of some files, how fast, and how large it is."""
+"""Predicts rows with an export, and measures its latency and size."""
 
 import functools
 import itertools
@@ -44,14 +44,14 @@ _MB = 1e6
 
 
 class Answers(NamedTuple):
-    """The answers of an export.
+    """The predictions of an export, its latency and its size.
 
     Attributes:
-        predictions: of all rows; of very many, one for each bin of the score.
-        places: where each row belongs; None: there are too many rows.
+        predictions: predictions of all rows; with too many rows, one for each bin of the score.
+        places: slices and group of each row; None if there are too many rows.
         latencies: milliseconds of requests with one row, [NUM_TIMED].
-        size_mb: of its files, in units of 1,000,000 bytes.
-        tally: the sums of all rows.
+        size_mb: size of the files of the export, in units of 1,000,000 bytes.
+        tally: the sums over all rows.
     """
 
     predictions: slices.Predictions
@@ -61,13 +61,13 @@ class Answers(NamedTuple):
     tally: Tally
 
     def require_rows_of(self, other: "Answers") -> None:
-        """Raises unless these are answers for the same rows and labels.
+        """Checks that these predictions are for the same rows and labels as others.
 
         Args:
-            other: of another export.
+            other: predictions of another export.
 
         Raises:
-            UserError: they are not.
+            UserError: the rows or the labels differ.
         """
         if self.places is None or other.places is None:
             self.tally.require_rows_of(other.tally)
@@ -76,17 +76,17 @@ class Answers(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What an export is asked; any machine can ask it.
+    """The prediction of files with an export, as work that any machine can do.
 
     Attributes:
-        export: its folder.
-        description: its schema and statistics.
+        export: folder of the export.
+        description: schema and statistics of the export.
         data: format, delimiter and header of the files.
-        settings: how the answers are measured.
+        settings: how the predictions are measured.
         by: names of the columns of each slicing.
-        group: column whose rows of one value are a group; None: each row is one.
-        candidate: what the candidate is asked; its slices and groups are those of the baseline.
-            None: of the candidate itself.
+        group: column whose rows with the same value form a group; None: each row is a group.
+        candidate: the Question of the candidate, whose slices and groups the baseline uses too;
+            None for the candidate itself.
     """
 
     export: str
@@ -98,7 +98,7 @@ class Question(NamedTuple):
     candidate: Optional["Question"] = None
 
     def run(self, task: Sequence[Piece]) -> Answered:
-        """Returns the rows of some files, with the scores of the export.
+        """Predicts the rows of some files.
 
         Args:
             task: the files.
@@ -113,21 +113,21 @@ class Question(NamedTuple):
                 return self.ask(asker, task, self.read(task, Console(quiet=True)))
 
     def merge(self, first: Answered, second: Answered) -> Answered:
-        """Returns the rows of two groups of files.
+        """Returns the merged results of two groups of files.
 
         Args:
-            first: of one group; changed.
-            second: of the other.
+            first: result of one group; is modified.
+            second: result of the other group.
         """
         first.merge(second)
         return first
 
     def _open_source(self, pieces: Sequence[Piece], names: set[str], is_checked: bool) -> RowSource:
-        """Returns some columns of the rows of files."""
+        """Returns a source of some columns of the files."""
         schema = self.description.schema
         defaults = resolve_defaults(schema, self.description.statistics)
         for name in names - set(schema.input_columns):
-            # A missing value of a column that the model does not read is a slice, not an error.
+            # If the model does not read a column, its missing values form a slice and are no error.
             if defaults[name] is None and schema.columns[name].raw_type == "float":
                 defaults[name] = float("nan")
         ordered = [name for name in schema.columns if name in names]
@@ -137,13 +137,13 @@ class Question(NamedTuple):
         return RowSource(files, schema, self.data, defaults, 0, options)
 
     def _open_places(self) -> Places:
-        """Returns the places of no rows."""
+        """Returns a Places object without rows."""
         return Places(self.by, self.group, self.description)
 
     def read(
         self, pieces: Sequence[Piece], console: Console
     ) -> Generator[tuple[Chunk, Chunk], None, None]:
-        """Yields the rows of some files, at most BATCH_ROWS at a time: for the model, and to slice.
+        """Yields chunks of at most BATCH_ROWS rows: columns for the model, and for the slices.
 
         Args:
             pieces: the files.
@@ -153,7 +153,10 @@ class Question(NamedTuple):
             UserError: the data do not fit the export.
         """
         files = [piece.file for piece in pieces]
-        what, total = f"asking {Path(self.export).name}", functools.partial(estimate_rows, files)
+        what, total = (
+            f"predicting with {Path(self.export).name}",
+            functools.partial(estimate_rows, files),
+        )
         with Progress(console, what, "rows", total, is_estimate=True) as progress:
             for chunk, placed in self._read_pairs(pieces):
                 for start in range(0, count_rows(chunk), BATCH_ROWS):
@@ -173,7 +176,7 @@ class Question(NamedTuple):
         if not names:
             yield from ((chunk, chunk) for chunk in chunks)
             return
-        # What is missing has other defaults there.
+        # The candidate's schema may have other defaults for missing values.
         others = self.candidate._open_source(pieces, names, False).read()
         for chunk, other in itertools.zip_longest(chunks, others):
             if chunk is None or other is None or count_rows(chunk) != count_rows(other):
@@ -183,12 +186,12 @@ class Question(NamedTuple):
     def ask(
         self, asker: "Asker", pieces: Sequence[Piece], pairs: Iterable[tuple[Chunk, Chunk]]
     ) -> Answered:
-        """Returns rows with the scores of the export.
+        """Predicts rows with the export.
 
         Args:
-            asker: asks the export.
+            asker: sends rows to the export.
             pieces: the files.
-            pairs: of `read`.
+            pairs: chunks that `read` yielded.
 
         Raises:
             UserError: the export fails, or the data do not fit it.
@@ -213,13 +216,13 @@ class Question(NamedTuple):
 def answer(
     export: str, question: Question, files: Sequence[DataFile], engine: Engine = LOCALLY
 ) -> Answers:
-    """Asks an export about all rows of some files; latencies are measured on this machine.
+    """Predicts all rows of some files with an export; measures the latency on this machine.
 
     Args:
-        export: its folder on this machine.
-        question: the question.
+        export: folder of the export on this machine.
+        question: the work.
         files: the data.
-        engine: what reads the files.
+        engine: the engine that reads the files.
 
     Raises:
         UserError: the export cannot be loaded or fails, or the data do not fit it.
@@ -232,13 +235,13 @@ def answer(
         pairs = question.read(pieces, Console(quiet=not is_local))
         first = next(pairs, None)
         if first is None:
-            raise UserError("--data: no rows; name other files")
+            raise UserError("--data: the files contain no rows; name other files")
         latencies = asker.measure_latencies(first[0])
         if is_local:
             answered = question.ask(asker, pieces, itertools.chain([first], pairs))
         else:
             pairs.close()
-            answered = run_tasks(question, group_files(pieces), "asking the export", engine)
+            answered = run_tasks(question, group_files(pieces), "predicting the rows", engine)
     scored, tally = answered.finish(), answered.tally
     predictions = tally.sketch() if scored is None else scored.predictions
     places = None if scored is None else scored.places
@@ -252,11 +255,11 @@ def _measure_size(export: Path) -> float:
 
 
 class Asker:
-    """Feeds rows to the signature of an export that gives the scores of a task.
+    """Sends rows to the signature of an export that returns the scores of the task.
 
     Args:
-        session: of the export.
-        schema: of the rows.
+        session: session of the export.
+        schema: schema of the rows.
 
     Raises:
         UserError: the export has no such signature.
@@ -275,7 +278,7 @@ class Asker:
             chunk: columns [rows] without missing values, text as bytes.
 
         Raises:
-            UserError: the export fails on these rows, or its answers are no scores.
+            UserError: the export fails on these rows, or its outputs are not scores.
         """
         import estimator_bridge as bridge
 
@@ -340,16 +343,16 @@ def _decode(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choose_signature(session: ServingSession, schema: Schema) -> tuple[str, str]:
-    """Returns the signature and its output: raw tensors rather than tf.Example."""
+    """Returns the signature and its output; raw tensors are preferred to tf.Example."""
     for is_raw in (True, False):
         for output in SCORE_OUTPUTS[schema.task]:
             for name, signature in session.signatures.items():
                 if output in signature.outputs and _takes(name, signature, schema, is_raw):
                     return name, output
     raise UserError(
-        f"export {session.path}: no signature with columns of the schema or tf.Example as inputs "
-        f"and with an output {' or '.join(SCORE_OUTPUTS[schema.task])} "
-        f"(there are {', '.join(sorted(session.signatures)) or 'none'})"
+        f"export {session.path}: no signature has columns of the schema or tf.Example as inputs, "
+        f"and an output {' or '.join(SCORE_OUTPUTS[schema.task])} "
+        f"(its signatures: {', '.join(sorted(session.signatures)) or 'none'})"
     )
 
 

@@ -74,20 +74,20 @@ def _main(argv: list[str]) -> int:
 
 
 def parse(argv: list[str]) -> Optional[flags.FlagValues]:
-    """Returns the checked flags; None if they only ask for help, which has been printed.
+    """Returns the checked flags; None if they request only help, which has been printed.
 
     Args:
         argv: the arguments after the program's name.
 
     Raises:
-        UserError: a flag is wrong or missing.
+        UserError: a flag is invalid or missing.
     """
     values = arguments.parse_flags("trainer.gate", _define, argv, __doc__ or "")
     if values is None:
         return None
     arguments.require(values, "candidate", "data")
     if values.force and not (values.reason or "").strip():
-        raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
+        raise UserError("--force: needs a reason, which is recorded; add --reason=TEXT")
     return values
 
 
@@ -97,7 +97,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     description = describe_or_assume(candidate, schema)
     schema = description.schema
     if schema.task not in METRICS:
-        raise UserError(f"--candidate: a {schema.task} model; only {', '.join(METRICS)} are judged")
+        raise UserError(
+            f"--candidate: is a {schema.task} model; name a model of the tasks {', '.join(METRICS)}"
+        )
     rules = load_rules(values.rules, schema, values.threshold)
     by = _parse_by(values, rules, schema)
     engine = read_engine(values)
@@ -166,7 +168,7 @@ def _measure(mine: "Answers", theirs: Optional["Answers"], settings: "Settings")
 
 
 def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[list[str]]:
-    """Returns the columns of each slicing, of --by and of the rules."""
+    """Returns the columns of each slicing that --by or a rule names."""
     if values.group:
         require_column(values.group, schema.columns, "--group")
     parsed = slices.parse_by([*values.by, *(by for rule in rules.rules for by in rule.by)], schema)
@@ -176,7 +178,7 @@ def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[li
 def _find_baseline(
     values: flags.FlagValues, candidate: str, copies: storage.Copies
 ) -> tuple[Optional[str], Optional[str]]:
-    """Returns the local folder of the baseline, None for a first model, and why it is unusable."""
+    """Returns the local folder of the baseline, None for a first model; and its error, or None."""
     place = values.baseline
     if place == LATEST_BLESSED:
         return _find_latest_blessed(candidate, values.candidate, copies), None
@@ -216,7 +218,7 @@ def _find_latest_blessed(candidate: str, given: str, copies: storage.Copies) -> 
 def _store(
     found: report.Outcome, page: html.Markup, candidate: str, copies: storage.Copies
 ) -> None:
-    """Writes the reports into the export, and into that in the bucket."""
+    """Writes the reports into the export; for an export in a bucket, also there."""
     shown = found.candidate
     if storage.is_remote(shown):
         folder = copies.open_output(f"{shown}/{EXTRA}", "--candidate", is_file=False).parent
@@ -231,22 +233,38 @@ def _define(values: flags.FlagValues) -> None:
         (
             "candidate",
             None,
-            "an export, or a job: its newest of best, otherwise of final or latest",
+            "folder of the export to judge, or of a job: its newest export of best, otherwise of "
+            "final or latest",
         ),
-        ("baseline", LATEST_BLESSED, "an export, a job, a folder of trainer.push, latest-blessed"),
-        ("rules", None, "YAML file of rules; unset: the main metric is at most 1% worse"),
-        ("schema", None, "schema of exports that contain none"),
-        ("group", None, "column whose rows with the same value are resampled together"),
-        ("reason", None, "why the candidate is blessed with --force; recorded"),
+        (
+            "baseline",
+            LATEST_BLESSED,
+            "model to compare with: folder of an export, of a job or of trainer.push, or "
+            "latest-blessed",
+        ),
+        (
+            "rules",
+            None,
+            "YAML file of rules, see docs/release.md; unset: the main metric may be at most 1% worse",
+        ),
+        ("schema", None, "YAML file of the schema; needed only if an export contains none"),
+        (
+            "group",
+            None,
+            "column whose rows with the same value are resampled together, such as a user; unset: "
+            "each row alone",
+        ),
+        ("reason", None, "reason of --force, recorded in gate.json"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
-    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
-    flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
-    flags.DEFINE_float(
-        "threshold", 0.5, "score from which a row is called positive", 0, 1, flag_values=values
-    )
+    text = "data files: paths, globs and directories, separated by commas"
+    flags.DEFINE_list("data", [], text, flag_values=values)
+    text = "columns whose values are judged as slices; a*b: each pair of values is a slice"
+    flags.DEFINE_list("by", [], text, flag_values=values)
+    text = "for binary models: score from which a row is predicted as positive"
+    flags.DEFINE_float("threshold", 0.5, text, 0, 1, flag_values=values)
     for name, meaning in (
-        ("force", "bless the candidate whatever the rules say"),
+        ("force", "bless the candidate even if a rule fails; needs --reason"),
         ("may_be_first", "use latest-blessed as long as nothing has been pushed to --baseline"),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)

@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 
     Attributes:
         by: column of the slice, or columns joined by *; "" for all rows.
-        value: of the slice.
+        value: value of these columns in the slice.
         rows: number of rows.
         candidate: metrics of the candidate.
         baseline: metrics of the baseline; None if there is none.
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The rows, for messages."""
+        """Name of the rows, for messages."""
         return f"{self.by} = {self.value}" if self.by else ALL_ROWS
 
 
@@ -53,8 +53,8 @@ def measure_subjects(
     """Returns all rows, followed by the slices.
 
     Args:
-        candidate: its answers.
-        baseline: answers for the same rows; None if there is no baseline.
+        candidate: predictions of the candidate.
+        baseline: predictions of the baseline for the same rows; None if there is no baseline.
         groupings: column, or columns joined by * → slice of each row.
         settings: how they are measured.
     """
@@ -78,12 +78,12 @@ def measure_subjects(
 def compare_tallies(
     candidate: "Answers", baseline: Optional["Answers"], seed: int
 ) -> list[Subject]:
-    """Returns all rows, followed by the slices, of which only sums are known.
+    """Returns all rows, followed by the slices, for data of which only sums are known.
 
     Args:
-        candidate: its answers.
-        baseline: answers for the same rows; None if there is no baseline.
-        seed: of the samples.
+        candidate: predictions of the candidate.
+        baseline: predictions of the baseline for the same rows; None if there is no baseline.
+        seed: seed of the resampling.
 
     Raises:
         UserError: there are too many slices.
@@ -116,11 +116,11 @@ def measure_places(
     places: Sequence[Optional[np.ndarray]],
     settings: Settings,
 ) -> list[Measured]:
-    """Measures a model in each place; the samples are the same for every model and every call.
+    """Measures a model for each slice; the resampled rows are the same in every call.
 
     Args:
-        predictions: of all rows.
-        places: rows of each place, int64 [rows]; None: all rows.
+        predictions: predictions of all rows.
+        places: indices of the rows of each slice, int64 [rows]; None: all rows.
         settings: how it is measured.
     """
     num_rows = len(predictions.labels)

@@ -14,7 +14,7 @@ from trainer.release.verdict import BLESSED, INCONCLUSIVE, NOT_BLESSED
 
 PASS, FAIL, WITHIN_NOISE = "pass", "fail", "inconclusive"
 FEW_ROWS, NO_BASELINE, UNDEFINED = "too few rows", "no baseline", "undefined"
-# More rows than this many times those that were given are not asked for.
+# The number of rows that would decide is not given if it exceeds this multiple of the rows.
 MAX_TIMES = 1_000
 
 
@@ -23,16 +23,17 @@ class Check(NamedTuple):
 
     Attributes:
         rule: number of the rule, from 1.
-        where: the rows.
-        what: what is measured.
-        value: its estimate; NaN if it is not defined.
+        where: name of the rows.
+        what: name of the measured value.
+        value: its estimate; NaN if it is undefined.
         low: lower end of the interval.
         high: upper end of the interval.
         bound: the bound of the rule.
-        is_lower: whether the value must be at least the bound; else at most.
+        is_lower: whether the value must be at least the bound; otherwise, at most the bound.
         rows: number of rows.
         verdict: pass, fail, inconclusive, too few rows, no baseline or undefined.
-        more_rows: rows that are needed in addition to decide; None if it is decided or unknown.
+        more_rows: number of additional rows that would decide; None if the check is decided, or
+            the number unknown.
     """
 
     rule: int
@@ -52,13 +53,13 @@ class Check(NamedTuple):
         sign = ">=" if self.is_lower else "<="
         text = f"{self.verdict}: rule {self.rule}, {self.where}: {self.what} {sign} {self.bound:g}"
         if math.isfinite(self.value):
-            text += f"; it is {self.value:.5g} [{self.low:.5g}, {self.high:.5g}]"
+            text += f"; value {self.value:.5g} [{self.low:.5g}, {self.high:.5g}]"
         text += f", {self.rows:,} rows"
         if self.verdict == WITHIN_NOISE:
             text += (
                 f"; about {self.more_rows:,} more rows would decide"
                 if self.more_rows is not None
-                else "; more rows would hardly decide: the value is at the bound"
+                else "; the value is so close to the bound that more rows would not decide"
             )
         return text
 
@@ -174,7 +175,7 @@ def _compare(value: float, low: float, high: float, bound: float, is_lower: bool
         return UNDEFINED
     if not is_lower:
         low, high, bound = -high, -low, -bound
-    # Where all samples are equal, rounding must not decide.
+    # If all samples are equal, rounding errors must not decide.
     slack = 1e-9 * max(1.0, abs(bound))
     if low >= bound - slack:
         return PASS
@@ -182,13 +183,13 @@ def _compare(value: float, low: float, high: float, bound: float, is_lower: bool
 
 
 def _count_more(rows: int, value: float, low: float, high: float, bound: float) -> Optional[int]:
-    """Returns the rows that are missing: the width of an interval falls with the square root."""
+    """Estimates the additional rows; the interval narrows with the square root of the rows."""
     distance = abs(value - bound)
     half = value - low if bound <= value else high - value
     if distance <= 0 or (half / distance) ** 2 > MAX_TIMES:
         return None
     more = max(1.0, rows * ((half / distance) ** 2 - 1))
-    # One digit: the estimate of the distance is uncertain itself.
+    # Rounded up to one digit, because the estimated distance is itself uncertain.
     unit = 10 ** int(math.log10(more))
     return int(math.ceil(more / unit) * unit)
 
@@ -222,7 +223,7 @@ def conclude(checks: Sequence[Check]) -> str:
     """Returns the verdict: not blessed if a check fails, inconclusive if one is within noise.
 
     Args:
-        checks: of `judge`. A check that is not defined for all rows is within noise, too.
+        checks: checks that `judge` returned. An undefined check also makes it inconclusive.
     """
     verdicts = {check.verdict for check in checks}
     if FAIL in verdicts:

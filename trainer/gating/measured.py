@@ -1,11 +1,11 @@
-"""How models are measured, and the metrics of one for some rows."""
+"""Settings of the measurement, and the metrics of a model for some rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 import numpy as np
 
-OTHER_ROWS = "it reads other rows or other labels from the data"
+OTHER_ROWS = "it does not have the same rows and labels as the candidate"
 
 
 class Measured(NamedTuple):
@@ -13,7 +13,7 @@ class Measured(NamedTuple):
 
     Attributes:
         values: metric → value.
-        samples: metric → values of the samples, [samples].
+        samples: metric → its values for the resampled rows, [samples].
     """
 
     values: dict[str, float]
@@ -26,9 +26,9 @@ class Settings(NamedTuple):
     Attributes:
         task: binary, multiclass or regression.
         threshold: decision threshold of the scores.
-        sliced: metrics that slices are measured by.
+        sliced: names of the metrics that are measured for slices.
         groups: group of each row, int64 [rows]; None: each row is a group.
-        seed: of the samples.
+        seed: seed of the resampling.
     """
 
     task: str

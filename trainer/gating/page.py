@@ -1,4 +1,4 @@
-"""gate.html: both models side by side, in one page that needs no network."""
+"""gate.html: both models side by side, in one page without references to the network."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,10 +20,10 @@ def build_page(
     """Returns the page.
 
     Args:
-        outcome: what the gate found.
+        outcome: results of the gate.
         task: binary, multiclass or regression.
-        models: predictions of the candidate, and of the baseline if it answers.
-        has_rows: whether these are the rows, and not only what stands for many.
+        models: predictions of the candidate, and of the baseline if it has any.
+        has_rows: whether the predictions are those of single rows, not of bins of scores.
     """
     sections = [
         html.section("Verdict", html.preformatted(summarise(outcome), "summary of the gate")),
@@ -54,7 +54,7 @@ def _list_checks(outcome: Outcome) -> html.Markup:
         ]
         for check in outcome.checks
     ]
-    return html.table(header, rows, "every rule, for all rows and for each slice")
+    return html.table(header, rows, "each rule, for all rows and for each slice")
 
 
 def _list_metrics(outcome: Outcome) -> html.Markup:
@@ -69,7 +69,7 @@ def _list_metrics(outcome: Outcome) -> html.Markup:
 
 
 def _list_slices(outcome: Outcome) -> html.Markup:
-    """The slices, those first whose main metric has changed most."""
+    """Lists the slices; those with the largest change of the main metric come first."""
     metric = outcome.rules.rules[0].metric
     subjects = [one for one in outcome.subjects[1:] if metric in one.candidate.values]
     rows: list[list[Any]] = []
@@ -127,7 +127,7 @@ def _find_distribution(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _list_moved(models: Sequence[Predictions]) -> html.Markup:
-    """The rows by their number: of the data, the page contains the label only."""
+    """Lists rows by their number; the page contains no values of the data except the label."""
     change = models[0].scores - models[1].scores
     rows: list[list[html.Content]] = [
         [

@@ -1,4 +1,4 @@
-"""Which rows belong together: the slices of --by, and the groups of --group."""
+"""The slices (--by) and the groups (--group) to which rows belong."""
 
 from collections.abc import Sequence
 from typing import Optional
@@ -13,11 +13,11 @@ from trainer.prediction.description import ExportDescription
 
 
 class Places:
-    """Takes rows in chunks, and keeps only numbers of them, so that long texts take no memory.
+    """Collects the slices and groups of rows as numbers, so that long texts need no memory.
 
     Args:
         by: names of the columns of each slicing.
-        group: column whose rows of one value are a group; None: each row is one.
+        group: column whose rows with the same value form a group; None: each row is a group.
         description: schema and statistics of the candidate.
 
     Attributes:
@@ -36,7 +36,7 @@ class Places:
         self.names = list(dict.fromkeys([*columns, *([group] if group is not None else [])]))
 
     def add(self, chunk: Chunk) -> None:
-        """Takes the next rows.
+        """Adds the next rows.
 
         Args:
             chunk: at least the columns `names`.
@@ -46,16 +46,16 @@ class Places:
             self._values.append(_number(chunk[self._group]))
 
     def merge(self, later: "Places") -> None:
-        """Takes the rows of another object, which come after those of this one.
+        """Adds the rows of another object after the rows of this one.
 
         Args:
-            later: of the same slicings and group; must not be used afterwards.
+            later: an object with the same slicings and group; it must not be used afterwards.
         """
         self._grouper.merge(later._grouper)
         self._values.extend(later._values)
 
     def clear(self) -> None:
-        """Forgets the rows, and takes no more."""
+        """Discards the rows; later rows are ignored."""
         self.names, self._group = [], None
         self._values.clear()
         self._grouper.clear()
@@ -69,7 +69,7 @@ class Places:
         if self._group is None:
             return None
         numbers = _number(chunk[self._group])
-        # 0.0 and -0.0 are one group.
+        # 0.0 and -0.0 belong to the same group.
         return numbers.astype(np.float64) + 0.0 if numbers.dtype.kind == "f" else numbers
 
     def finish_slices(self) -> dict[str, Grouping]:
@@ -84,13 +84,13 @@ class Places:
         self._values.clear()
         _, first, codes = np.unique(values, return_index=True, return_inverse=True)
         if self._is_text:
-            # Hashes have no meaning: the first rows of the groups have.
+            # Groups are ordered by their first row, because the order of hashes means nothing.
             codes = np.argsort(np.argsort(first))[codes]
         return np.asarray(codes)
 
 
 def _number(values: np.ndarray) -> np.ndarray:
-    """Returns numbers that are equal for equal values, [rows]: hashes, because words take more."""
+    """Returns a number for each value, [rows]; for texts a hash, which needs less memory."""
     if values.dtype != object:
         return values
     encoded = pa.array(values, pa.binary()).dictionary_encode()

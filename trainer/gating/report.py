@@ -22,16 +22,16 @@ SHOWN_CHECKS = 20
 
 
 class Outcome(NamedTuple):
-    """What the gate found.
+    """The results of the gate.
 
     Attributes:
-        verdict: that is stored, after --force.
+        verdict: the verdict that is stored; with --force, it may differ from that of the rules.
         judged: the verdict of the rules.
-        reason: of --reason.
-        candidate: path of the export, as the user gave it.
-        baseline: likewise; None for a first model.
-        baseline_error: why the baseline does not answer; None if it does.
-        fingerprint: of the candidate.
+        reason: value of --reason.
+        candidate: path of the candidate, as the user gave it.
+        baseline: path of the baseline, as the user gave it; None for a first model.
+        baseline_error: error of the baseline; None if it has predictions.
+        fingerprint: fingerprint of the candidate.
         files: the data.
         rules: the rules.
         checks: the rules applied.
@@ -55,7 +55,7 @@ def write_report(outcome: Outcome, page: html.Markup, folder: Path) -> list[Path
     """Writes gate.html, gate.txt and gate.json into assets.extra of an export.
 
     Args:
-        outcome: what the gate found.
+        outcome: results of the gate.
         page: content of gate.html.
         folder: the export.
 
@@ -81,7 +81,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
     """Returns the content of gate.json.
 
     Args:
-        outcome: what the gate found.
+        outcome: results of the gate.
     """
     now = datetime.datetime.now(datetime.timezone.utc)
     document = {
@@ -111,7 +111,7 @@ def describe_subject(subject: Subject, confidence: float) -> dict[str, Any]:
 
     Args:
         subject: the rows.
-        confidence: of the intervals.
+        confidence: confidence of the intervals.
     """
     metrics = {}
     for name, value in subject.candidate.values.items():
@@ -146,8 +146,8 @@ def summarise(outcome: Outcome, width: Optional[int] = None) -> str:
     """Returns the summary: the verdict, the metrics of all rows, and the checks.
 
     Args:
-        outcome: what the gate found.
-        width: of the terminal, in columns; None: as wide as the table is.
+        outcome: results of the gate.
+        width: width of the terminal, in columns; None: as wide as the table is.
     """
     lines = [f"{outcome.verdict}: {outcome.candidate}"]
     if outcome.verdict != outcome.judged:

@@ -41,7 +41,7 @@ def draw(num_rows: int, groups: Optional[np.ndarray], seed: int) -> Iterator[np.
     Args:
         num_rows: number of rows.
         groups: int64 [rows]: group of each row, from 0; None: each row is a group.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
     # Quantiles of the distribution, so that a draw is one access to a table.

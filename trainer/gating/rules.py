@@ -1,4 +1,4 @@
-"""The rules of the gate: a YAML file, validated before anything runs."""
+"""The rules of the gate: a YAML file, which is validated before any row is read."""
 
 from pathlib import Path
 from typing import Any, Literal, Optional
@@ -11,7 +11,7 @@ from trainer.errors import UserError, nearest, require_column
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.schema import Schema
 
-# Metrics of the export itself: of a request with one row, and of its files.
+# Metrics of the export itself: latency of a request with one row, and size of the files.
 LATENCIES = ("latency_p50_ms", "latency_p99_ms")
 SIZE = "size_mb"
 METRICS = {
@@ -19,14 +19,14 @@ METRICS = {
     "multiclass": SHOWN_METRICS["multiclass"],
     "regression": SHOWN_METRICS["regression"],
 }
-# Without a file of rules: the first metric of the task may be worse by this share.
+# Default rule: the first metric of the task may be worse by this share.
 DEFAULT_CHANGE = 0.01
 
 HIGHER, LOWER = "higher_is_better", "lower_is_better"
 
 
 class Change(BaseModel):
-    """How far the candidate may be from the baseline, in the direction of the metric.
+    """Bound of the difference between candidate and baseline, in the direction of the metric.
 
     Attributes:
         absolute: bound of candidate - baseline.
@@ -49,14 +49,14 @@ class Rule(BaseModel):
     """One rule.
 
     Attributes:
-        metric: its name.
+        metric: name of the metric.
         lower_bound: the candidate's value must be at least this.
         upper_bound: the candidate's value must be at most this.
-        change: bound of the change against the baseline.
-        direction: of the metric; needed only if its name does not tell.
-        by: the rule also holds for each slice of these columns; a*b: for each pair of values.
-        max_gap: the largest difference between the slices of `by`; then only this is checked.
-        within_noise: what a check is whose interval contains its bound.
+        change: bound of the change relative to the baseline.
+        direction: whether higher values are better; needed only for metrics that are not known.
+        by: columns; the rule also applies to each slice of a column; a*b: each pair of values.
+        max_gap: bound of the difference between the slices of `by`; such a rule checks only this.
+        within_noise: result of a check whose interval contains the bound.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -76,9 +76,9 @@ class Rule(BaseModel):
         if all(bound is None for bound in bounds):
             raise ValueError("give lower_bound, upper_bound, change or max_gap")
         if self.max_gap is not None and (not self.by or any(b is not None for b in bounds[:3])):
-            raise ValueError("max_gap needs by, and stands in a rule of its own")
+            raise ValueError("max_gap needs by, and no other bound in the same rule")
         if self.by and self.metric in (*LATENCIES, SIZE):
-            raise ValueError(f"{self.metric} has no slices; remove by")
+            raise ValueError(f"{self.metric} cannot be sliced; remove by")
         return self
 
     def is_higher_better(self) -> bool:
@@ -94,7 +94,7 @@ class Rules(BaseModel):
     """A file of rules.
 
     Attributes:
-        confidence: of the intervals.
+        confidence: confidence of the intervals.
         min_rows: slices with fewer rows are not judged.
         rules: the rules.
     """
@@ -111,8 +111,8 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
 
     Args:
         path: YAML file; None: the default rule.
-        schema: of the candidate; its task says which metrics there are.
-        threshold: decision threshold; precision and recall get the names of it.
+        schema: schema of the candidate; its task determines the available metrics.
+        threshold: decision threshold, which becomes part of the names of precision and recall.
 
     Raises:
         UserError: the file cannot be read, or a rule is invalid.
@@ -129,7 +129,7 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
             every = (*known, *LATENCIES, SIZE)
             raise UserError(
                 f"{where}: no metric {rule.metric!r}{nearest(rule.metric, every)} for a "
-                f"{schema.task} model (there are {', '.join(every)})"
+                f"{schema.task} model; use one of {', '.join(every)}"
             )
         for name in (name.strip() for one in rule.by for name in one.split("*")):
             require_column(name, schema.columns, f"{where}: by")
@@ -142,7 +142,7 @@ def read_rules_file(path: str) -> Any:
     """Returns the content of a YAML file of rules, which is not validated.
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
         UserError: the file cannot be read.
@@ -151,7 +151,7 @@ def read_rules_file(path: str) -> Any:
         return load_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         message = getattr(error, "strerror", None) or " ".join(str(error).split())[:150]
-        raise UserError(f"--rules={path}: cannot be read: {message}; fix the file") from error
+        raise UserError(f"--rules={path}: cannot be read: {message}; correct the file") from error
 
 
 def _parse(path: str, values: Any) -> Rules:
@@ -164,5 +164,5 @@ def _parse(path: str, values: Any) -> Rules:
         where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
         message = str(first["msg"]).removeprefix("Value error, ")
         raise UserError(
-            f"--rules={path}: {where or 'the file'}: {message}; fix the rule"
+            f"--rules={path}: {where or 'the file'}: {message}; correct the rule"
         ) from error

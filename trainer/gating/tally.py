@@ -1,7 +1,7 @@
-"""The sums by which the gate judges any number of rows.
+"""The sums with which the gate judges any number of rows.
 
-All rows are divided by a hash into NUM_GROUPS groups, and the groups are resampled instead of the
-rows: a row's place in its file decides, or its value of --group.
+A hash divides the rows into NUM_GROUPS groups, and the groups are resampled instead of the rows.
+The hash is that of the position of a row in its file, or of the row's value of --group.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from trainer.metrics.slices import MAX_SLICES
 from trainer.metrics.sums import RANKING, measure_bins, measure_sums
 from trainer.prediction.description import ExportDescription
 
-# A deviation that is estimated from so many groups has a standard error of 4.4 %.
+# A standard deviation that is estimated from this number of groups has a standard error of 4.4 %.
 NUM_GROUPS = 256
 _GROUP_BITS = 8
-# At most so many bins of the scores are kept apart: of all rows, and of each group.
+# Maximum number of bins of the scores: for all rows, and for each group.
 FINE, COARSE = 8192, 128
 
 
@@ -31,7 +31,7 @@ class TalliedSlice(NamedTuple):
 
     Attributes:
         by: columns of the slicing, joined by *; "" for all rows.
-        value: of the slice.
+        value: value of the slice.
         rows: number of rows.
         measured: its metrics.
     """
@@ -46,7 +46,7 @@ def group_rows(numbers: np.ndarray) -> np.ndarray:
     """Returns the group of each row, int64 [rows].
 
     Args:
-        numbers: that decide, 8 bytes each, [rows].
+        numbers: number of each row that determines its group, 8 bytes each, [rows].
     """
     hashes = mix(numbers.view(np.uint64)) >> np.uint64(64 - _GROUP_BITS)
     groups: np.ndarray = hashes.astype(np.int64)
@@ -57,7 +57,7 @@ class Tally(tally.Tally):
     """The sums of the rows that one model has scored.
 
     Args:
-        settings: how it is measured.
+        settings: how the model is measured.
         by: names of the columns of each slicing.
         description: schema and statistics of the candidate.
         is_weighted: whether the rows of the model have weights.
@@ -114,13 +114,13 @@ class Tally(tally.Tally):
         return tables.rows, Measured({name: float(one[0]) for name, one in values.items()}, samples)
 
     def require_rows_of(self, other: "Tally") -> None:
-        """Raises unless another model has read the same rows and labels.
+        """Checks that another model has read the same rows and labels.
 
         Args:
-            other: its sums.
+            other: sums of the other model.
 
         Raises:
-            UserError: it has not.
+            UserError: the rows or the labels differ.
         """
         if not self.has_rows_of(other):
             raise UserError(OTHER_ROWS)

@@ -46,7 +46,7 @@ class Work(NamedTuple):
     Attributes:
         command: name of a program.
         parts: number of pods that share the work.
-        schedule: in cron's format; None: the Job runs once.
+        schedule: schedule in cron's format; None: the Job runs once.
         zone: time zone of the schedule; None: that of the cluster.
     """
 

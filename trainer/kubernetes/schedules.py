@@ -16,7 +16,7 @@ def check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
     """Checks a schedule.
 
     Args:
-        schedule: in cron's format; None: there is none.
+        schedule: schedule in cron's format; None: there is none.
         zone: its time zone; None: the default of the service that runs it.
 
     Raises:
@@ -52,7 +52,7 @@ def build_job(
         metadata: metadata of the Job or CronJob.
         labels: labels of the Job.
         spec: the JobSpec.
-        schedule: in cron's format; None: the job runs once.
+        schedule: schedule in cron's format; None: the job runs once.
         zone: time zone of the schedule; None: that of the cluster.
     """
     if schedule is None:

@@ -1,4 +1,4 @@
-"""Renders a trigger of Cloud Build that starts a pipeline when there are new data or new code."""
+"""Renders a Cloud Build trigger that starts a pipeline when new data or new code arrive."""
 
 import json
 import re
@@ -16,7 +16,7 @@ REPOSITORY = re.compile(
 ACCOUNT = re.compile(r"[a-z0-9-]+@(?P<project>[a-z0-9.-]+)\.iam\.gserviceaccount\.com")
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,62}[A-Za-z0-9])?")
 _SDK = "google-cloud-aiplatform>=1.60"
-# A user of an image may write only there.
+# The user of the image can write to this folder.
 _PACKAGES = "/tmp/packages"  # noqa: S108 - of the container
 
 
@@ -24,16 +24,16 @@ class Trigger(NamedTuple):
     """The options of a trigger.
 
     Attributes:
-        name: of the trigger.
-        image: container image with the trainer; of new code, without a tag.
+        name: name of the trigger.
+        image: container image with the trainer; with `on_code`, without a tag.
         compiled: gs:// address of the compiled pipeline.
-        region: where the pipeline runs.
-        pipeline_root: gs:// folder for what the engine itself stores.
-        on_data: beginning of the address of a gs:// object; a new one starts the pipeline.
-        topic: Pub/Sub topic that gets the notifications of the bucket.
+        region: region in which the pipeline runs.
+        pipeline_root: gs:// folder for the files of the pipeline service itself.
+        on_data: prefix of gs:// addresses; a new object with this prefix starts the pipeline.
+        topic: Pub/Sub topic that receives the notifications of the bucket.
         on_code: repository; a push to the branch builds the image and starts the pipeline with it.
         branch: regular expression of the branches.
-        service_account: account that the build and the steps run as.
+        service_account: service account of the build and the steps.
     """
 
     name: str
@@ -70,12 +70,12 @@ def render(trigger: Trigger) -> dict[str, Any]:
     words = ["python", "-m", "trainer.pipeline", "submit", trigger.compiled]
     words += [f"--region={trigger.region}", f"--pipeline_root={trigger.pipeline_root}"]
     words += [f"--service_account={trigger.service_account}"]
-    # The shell must not quote what Cloud Build replaces.
+    # The substitutions of Cloud Build must not be quoted.
     command = f"{shlex.join(words)} --project=$PROJECT_ID --image={image}"
     install = f"pip install --quiet --target={_PACKAGES} {shlex.quote(_SDK)}"
     line = f"{install} && PYTHONPATH={_PACKAGES} {command}"
     steps.append({"id": "submit", "name": image, "entrypoint": "bash", "args": ["-c", line]})
-    # No user-defined substitution is used in the steps; those of new data are for the filter.
+    # The user-defined substitutions of new data are used only in the filter, not in the steps.
     options = {"logging": "CLOUD_LOGGING_ONLY", "substitutionOption": "ALLOW_LOOSE"}
     project = ACCOUNT.fullmatch(trigger.service_account)
     assert project is not None
@@ -109,9 +109,11 @@ def _describe_data(trigger: Trigger) -> dict[str, Any]:
 
 def _check(trigger: Trigger) -> None:
     if bool(trigger.on_data) == bool(trigger.on_code):
-        raise UserError("--cloudbuild: give either --on_data=gs://... or --on_code=REPOSITORY")
+        raise UserError("--cloudbuild: give one of --on_data=gs://... and --on_code=REPOSITORY")
     if bool(trigger.on_data) != bool(trigger.topic):
-        raise UserError("--topic: goes with --on_data, and gets the notifications of its bucket")
+        raise UserError(
+            "--topic and --on_data: give both; the topic receives the notifications of the bucket"
+        )
     for option, value, pattern, example in (
         ("name", trigger.name, NAME, "letters, digits and -, at most 64"),
         ("image", trigger.image, IMAGE, "REGISTRY/NAME:TAG"),
@@ -126,7 +128,8 @@ def _check(trigger: Trigger) -> None:
             raise UserError(f"--{option}={value}: write {example}")
     if trigger.on_code and re.search(r"[:@][^/]*$", trigger.image):
         raise UserError(
-            f"--image={trigger.image}: new code gets its own tag; write the image without one"
+            f"--image={trigger.image}: with --on_code, each commit gets its own tag; write the "
+            "image without a tag"
         )
     for option, value in (
         ("compiled", trigger.compiled),
@@ -138,4 +141,6 @@ def _check(trigger: Trigger) -> None:
     try:
         re.compile(trigger.branch)
     except re.error as error:
-        raise UserError(f"--branch={trigger.branch}: no regular expression: {error}") from error
+        raise UserError(
+            f"--branch={trigger.branch}: not a regular expression ({error}); correct it"
+        ) from error

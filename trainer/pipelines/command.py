@@ -1,4 +1,4 @@
-"""python -m trainer.pipeline: runs the steps of a file, each only if its inputs have changed.
+"""python -m trainer.pipeline: runs the steps of a file; a step with unchanged inputs is skipped.
 
 python -m trainer.pipeline run flights
 python -m trainer.pipeline run nightly.yaml --force=train
@@ -11,11 +11,16 @@ python -m trainer.pipeline render gs://BUCKET/k.yaml --cloudbuild --name=nightly
     --on_data=gs://BUCKET/data/ --topic=projects/PROJECT/topics/data \\
     --pipeline_root=gs://BUCKET/runs --service_account=ACCOUNT --output=trigger.yaml
 
-FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it. The exit status
-is 0, or that of the step that ended the run, such as 3 of a gate that does not bless. render
-writes a Job or a CronJob of Kubernetes that runs the pipeline. With --kfp, it writes the pipeline
-for Kubeflow and Vertex AI, which submit starts there; with --cloudbuild, a trigger that starts it
-for new data or new code.
+FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it.
+
+  run     runs the steps one after the other
+  list    shows earlier runs
+  render  writes a Job or a CronJob of Kubernetes that runs the pipeline. With --kfp, it writes the
+          pipeline for Kubeflow and Vertex AI. With --cloudbuild, it writes a trigger that starts
+          such a pipeline when new data or new code arrive
+  submit  starts a pipeline on Vertex AI that render --kfp wrote
+
+Exit status: 0, or that of the step that ended the run, such as 3 of a gate that does not bless.
 """
 
 from absl import flags
@@ -36,7 +41,7 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    remains = "what was done or submitted stays; the same command goes on"
+    remains = "completed steps and submitted runs are kept; repeat the command to continue"
     return commands.run(_main, argv, remains)
 
 
@@ -69,7 +74,7 @@ def _main(argv: list[str]) -> int:
         names = [step.name for step in pipeline.steps]
         unknown = [name for name in values.force if name not in names]
         if unknown:
-            raise UserError(f"--force={unknown[0]}: no such step; there are {', '.join(names)}")
+            raise UserError(f"--force={unknown[0]}: no such step; use {', '.join(names)}")
         return Runner(pipeline, history, Console().log, frozenset(values.force)).run()
 
 
@@ -91,18 +96,27 @@ def _submit(file: str, values: flags.FlagValues) -> None:
 
 def _define_submit(values: flags.FlagValues) -> None:
     for name, default, meaning in (
-        ("project", None, "project of the run"),
-        ("region", "us-central1", "region of the run"),
-        ("pipeline_root", None, "gs:// folder for what the engine itself stores"),
-        ("image", None, "image of all steps; unset: the one of render"),
-        ("service_account", None, "account that the steps run as; unset: the service's own agent"),
-        ("api_endpoint", None, "host:port of a private endpoint; unset: the region's own"),
+        ("project", None, "ID of the Google Cloud project"),
+        ("region", "us-central1", "Google Cloud region of the run"),
+        ("pipeline_root", None, "gs:// folder for the files of the service itself"),
+        ("image", None, "container image of all steps; unset: the image given to render"),
+        (
+            "service_account",
+            None,
+            "service account that the steps run as; unset: the agent of the service",
+        ),
+        (
+            "api_endpoint",
+            None,
+            "address of the service as HOST:PORT, for a private endpoint; unset: the public "
+            "endpoint of the region",
+        ),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     commands.define_storage(values)
 
 
 def _define(values: flags.FlagValues) -> None:
-    text = "step that runs in any case; repeatable"
+    text = "name of a step to run even if its inputs are unchanged"
     flags.DEFINE_multi_string("force", [], text, flag_values=values)
     commands.define_storage(values)

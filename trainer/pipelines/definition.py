@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from trainer import config as config_lib
 from trainer.errors import UserError, nearest
 
-# Command of a step → the flags that name what it writes.
+# Command of a step → the flags that name its output files and folders.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "schema infer": ("output",),
     "schema check": (),
@@ -25,20 +25,20 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "predict": ("output",),
     "report": ("output",),
 }
-# A part of a value: the step and the flag whose value is inserted, or "key".
+# A reference in a value: {STEP.FLAG} stands for the value of that flag, {key} for the step's key.
 _REFERENCE = re.compile(r"\{([\w-]+)(?:\.([\w.]+))?\}")
 KEY = "key"
 _Value = Union[bool, int, float, str, list[Union[int, float, str]]]
 
 
 class Step(BaseModel):
-    """A step.
+    """A step of a pipeline.
 
     Attributes:
-        name: of the step; the command, if it is not given.
-        command: of COMMANDS.
-        flags: flag without dashes → value; a list repeats the flag.
-        task: of tune: the flags of trainer.task.
+        name: name of the step; default: the command.
+        command: a key of COMMANDS.
+        flags: flag without dashes → value; for a list, the flag is repeated.
+        task: flags of trainer.task, for the command tune.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -70,9 +70,9 @@ class Pipeline(BaseModel):
     """The content of the file.
 
     Attributes:
-        folder: of the history, relative to the current folder.
-        steps: in their order.
-        fingerprint: of the file.
+        folder: folder of the history, relative to the current folder.
+        steps: the steps in their order.
+        fingerprint: fingerprint of the file.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -96,10 +96,10 @@ def read_pipeline(name: str) -> Pipeline:
     """Reads a pipeline.
 
     Args:
-        name: its file, or the name of a file in hparams/pipelines/.
+        name: path of the file, or the name of a file in hparams/pipelines/.
 
     Raises:
-        UserError: the file is wrong; the message names the step.
+        UserError: the file is invalid; the message names the step.
     """
     path = config_lib.find_preset(name, "FILE", "pipelines")
     values = config_lib.read_yaml(path, "pipeline")
@@ -108,18 +108,18 @@ def read_pipeline(name: str) -> Pipeline:
     except ValidationError as error:
         first: Any = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path}: {where}: {first['msg']}") from error
+        raise UserError(f"{path}: {where}: {first['msg']}; correct the file") from error
     pipeline.fingerprint = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     known: dict[str, Step] = {}
     for step in pipeline.steps:
         step.name = step.name or step.command.replace(" ", "_")
         if step.name in known:
-            raise UserError(f"{path}: two steps are called {step.name!r}; give one another name")
+            raise UserError(f"{path}: two steps have the name {step.name!r}; rename one of them")
         for match in _list_references(step):
             _check_reference(match, step, known, str(path))
         known[step.name] = step
     if not known:
-        raise UserError(f"{path}: steps: none; give at least one")
+        raise UserError(f"{path}: steps: the list is empty; add at least one step")
     return pipeline
 
 
@@ -134,18 +134,18 @@ def _check_reference(match: "re.Match[str]", step: Step, known: dict[str, Step],
     if (name == KEY and flag is None) or (name in known and flag in known[name].flags):
         return
     raise UserError(
-        f"{path}: step {step.name}: {match.group()}: must be {{{KEY}}}, or {{STEP.FLAG}} of an "
-        "earlier step"
+        f"{path}: step {step.name}: {match.group()}: no flag of an earlier step; write {{{KEY}}}, "
+        "or {STEP.FLAG} of an earlier step"
     )
 
 
 def fill(step: Step, earlier: dict[str, Step], key: str) -> Step:
-    """Returns a step with values in place of its references to earlier steps; others stay.
+    """Returns a step whose references to earlier steps are replaced by values.
 
     Args:
-        step: the step.
-        earlier: name → earlier step, filled.
-        key: of this step, for {key}.
+        step: the step. References to other steps are kept.
+        earlier: name → earlier step, whose references have been replaced.
+        key: key of this step, which replaces {key}.
     """
 
     def insert(match: "re.Match[str]") -> str:
@@ -170,10 +170,11 @@ def fill(step: Step, earlier: dict[str, Step], key: str) -> Step:
 
 
 def admit_first_model(step: Step, written: Collection[str]) -> Step:
-    """Returns a gate that judges a first model while nothing has been pushed to its baseline.
+    """Adds --may_be_first to a gate if the pipeline itself pushes to the gate's baseline.
 
     Args:
-        step: any step, filled; only such a gate is changed.
+        step: a step whose references have been replaced; other steps than such a gate are returned
+            unchanged.
         written: paths that this step and later ones write.
     """
     if step.command != "gate" or step.flags.get("baseline") not in written:

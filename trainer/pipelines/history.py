@@ -1,4 +1,4 @@
-"""The runs of a pipeline, one line of JSON for each event."""
+"""The history of a pipeline's runs, as one line of JSON for each event."""
 
 import datetime
 import fcntl
@@ -14,7 +14,7 @@ from trainer.storage.files import append_lines
 EVENTS, LOCK = "runs.jsonl", ".run.lock"
 
 
-# Kind of event → the types of its values.
+# Kind of event → required field → type.
 _EVENTS: dict[str, dict[str, Any]] = {
     "start": {"file": str, "time": str},
     "step": {"step": str, "key": str, "status": int},
@@ -23,11 +23,11 @@ _EVENTS: dict[str, dict[str, Any]] = {
 
 
 class Done(NamedTuple):
-    """A step that has ended.
+    """How a step ended.
 
     Attributes:
-        key: of its flags, inputs and versions.
-        status: exit status.
+        key: key of the step's flags, inputs and versions.
+        status: exit status of the step.
         inputs: path → fingerprint.
     """
 
@@ -40,7 +40,7 @@ class History:
     """The events of a pipeline.
 
     Args:
-        folder: of the pipeline; created if there is none.
+        folder: folder of the pipeline; it is created if it does not exist.
 
     Raises:
         UserError: the folder cannot be used.
@@ -52,25 +52,27 @@ class History:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"folder {folder}: {error.strerror}; name another one") from error
+            raise UserError(f"folder {folder}: {error.strerror}; name another folder") from error
 
     @contextmanager
     def lock(self) -> Iterator[BinaryIO]:
-        """Holds the lock of the folder; a step that outlives this process holds it, too.
+        """Holds the lock of the folder while a `with` statement runs.
+
+        Steps inherit the lock, so a step that outlives this process still holds it.
 
         Yields:
             The locked file, which steps inherit.
 
         Raises:
-            TemporaryError: another run holds it.
+            TemporaryError: another run holds the lock.
         """
         with (self._folder / LOCK).open("ab") as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise TemporaryError(
-                    f"{self._folder}: a run of this pipeline, or a step of a run that was killed, "
-                    "has not ended; wait for it"
+                    f"{self._folder}: another run of this pipeline, or a step of a run that was "
+                    "killed, is still running; wait until it ends"
                 ) from error
             yield stream
 
@@ -85,7 +87,7 @@ class History:
         append_lines(self._path, [json.dumps({"event": event, "time": now, **values})])
 
     def read(self) -> list[dict[str, Any]]:
-        """Returns the events; a line that a crash has torn is left out."""
+        """Returns the events; incomplete lines, which a crash can leave, are ignored."""
         if not self._path.is_file():
             return []
         events = []
@@ -99,10 +101,10 @@ class History:
         return events
 
     def find_last(self, step: str) -> Optional[Done]:
-        """Returns how a step ended the last time that it was run; None: never.
+        """Returns how the last run of a step ended; None if it has never run.
 
         Args:
-            step: its name.
+            step: name of the step.
         """
         for event in reversed(self.read()):
             if event["event"] == "step" and event.get("step") == step and not event.get("skipped"):
@@ -110,7 +112,7 @@ class History:
         return None
 
     def describe(self) -> str:
-        """Returns one line for each version of the file: last run, mean duration, failures."""
+        """Returns a line for each version of the pipeline file: runs, mean duration, failures."""
         runs: dict[str, list[dict[str, Any]]] = {}
         for event in self.read():
             if event["event"] == "start":
@@ -122,7 +124,7 @@ class History:
 
 
 def _is_event(value: Any) -> bool:
-    """Returns whether a value has what is read of an event."""
+    """Returns whether a value has the fields of an event that are used here."""
     if not isinstance(value, dict):
         return False
     wanted = _EVENTS.get(str(value.get("event")))
@@ -135,10 +137,12 @@ def _describe_runs(fingerprint: str, runs: list[dict[str, Any]]) -> str:
     failed = [run for run in runs if run.get("status") != 0]
     whole = [run["secs"] for run in runs if run.get("status") == 0]
     last = runs[-1]
-    state = "did not end"
+    state = "not finished"
     if "status" in last:
-        state = f"ended with {last['status']} at {last['step']}" if last["status"] else "ended well"
-    mean = f"mean {sum(whole) / len(whole):.1f} s" if whole else "none ended well"
+        state = (
+            f"step {last['step']} ended with {last['status']}" if last["status"] else "succeeded"
+        )
+    mean = f"mean {sum(whole) / len(whole):.1f} s" if whole else "none succeeded"
     return (
         f"version {fingerprint[:12]}: {len(runs)} runs, {mean}, {len(failed) / len(runs):.0%} "
         f"failed; last {last['start']}, {state}"

@@ -1,4 +1,4 @@
-"""The key of a step: equal if and only if its flags, inputs and versions are equal."""
+"""The key of a step; it is equal if and only if flags, inputs and versions are equal."""
 
 import glob
 import hashlib
@@ -21,7 +21,7 @@ from trainer.release.verdict import read_verdict
 
 
 def list_versions() -> dict[str, str]:
-    """Returns the versions of what runs the steps."""
+    """Returns the versions of the trainer, TensorFlow and Python."""
     try:
         own = importlib.metadata.version("estimator-trainer")
     except importlib.metadata.PackageNotFoundError:
@@ -36,10 +36,11 @@ def list_versions() -> dict[str, str]:
 def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, str]]:
     """Returns the key of a step, and path → fingerprint of each input.
 
-    Each value of a flag that is a path is an input, unless the step or a later one writes there.
+    Each flag value that is an existing path is an input, unless this step or a later one writes to
+    it.
 
     Args:
-        step: the step; its references to earlier steps are filled.
+        step: the step; its references to earlier steps have been replaced.
         written: paths that this step and later ones write.
 
     Raises:
@@ -58,7 +59,7 @@ def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, st
 
 
 def _identify(flag: str, value: str, command: str) -> str:
-    """Returns the fingerprint of what a value names; "" if it is no path."""
+    """Returns the fingerprint of the files that a value names; "" if it is not a path."""
     if flag in ("hparams", "tuning"):
         kind = "tuning" if flag == "tuning" else ""
         return _hash([config_lib.find_preset(value, flag, kind)])
@@ -79,7 +80,7 @@ def _identify_folder(path: Path, command: str) -> str:
         if (path / CONFIG).is_file():
             return _hash_text("a job without an export")
     if (path / storage.GRAPH).is_file():
-        # The gate and the sandbox add their reports to an export; only a push reads the verdict.
+        # The fingerprint excludes the reports of gate and sandbox. A push depends on the verdict.
         fingerprint = fingerprint_export(str(path))
         verdict = read_verdict(path, fingerprint) if command == "push" else ""
         return _hash_text(f"{fingerprint} {verdict}")
@@ -108,17 +109,17 @@ def is_there(path: str) -> bool:
     """Returns whether an output exists.
 
     Args:
-        path: a local path, or a gs:// address, of which this is not checked.
+        path: a local path, or a gs:// address; the latter is not checked and assumed to exist.
     """
     return storage.is_remote(path) or Path(path).exists()
 
 
 def describe_changes(before: dict[str, Any], now: dict[str, str]) -> str:
-    """Returns which inputs differ between two runs of a step.
+    """Returns the names of the inputs that differ between two runs of a step.
 
     Args:
-        before: path → fingerprint of the earlier run.
-        now: of this one.
+        before: path → fingerprint in the earlier run.
+        now: path → fingerprint in this run.
     """
     changed = [path for path in now if before.get(path) != now[path]]
     return ", ".join(changed) or "its flags or the versions"

@@ -1,4 +1,4 @@
-"""Renders a pipeline for Kubeflow Pipelines and Vertex AI, with kfp's own compiler."""
+"""Renders a pipeline for Kubeflow Pipelines and Vertex AI with the compiler of kfp."""
 
 import glob
 import re
@@ -11,24 +11,24 @@ from trainer.errors import UserError
 from trainer.kubernetes import names
 from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
 
-# Steps that continue where they were interrupted, and use accelerators.
+# Commands that use accelerators, and that continue after an interruption and so can be retried.
 TRAINING = ("task", "tune")
-# In a value: the identity of the run, which the engine inserts.
+# Placeholder for the ID of the run, which the pipeline service inserts.
 _RUN = "{run}"
-# What both engines mount of a bucket.
+# Folder at which both services mount buckets.
 _MOUNTED = "/gcs/"
 
 
 class Machines(NamedTuple):
-    """What the steps run on.
+    """The image and the machines of the steps.
 
     Attributes:
         image: container image with the trainer.
-        cpu: most processors of a step; None: the engine's default.
-        memory: most memory of a step; None: the engine's default.
-        gpus: accelerators of a step that trains.
-        accelerator: their type.
-        retries: how often a step that trains is started again.
+        cpu: CPU limit of a step; None: the default of the service.
+        memory: memory limit of a step; None: the default of the service.
+        gpus: number of accelerators of a training step.
+        accelerator: type of the accelerators.
+        retries: maximum number of restarts of a training step.
     """
 
     image: str
@@ -43,12 +43,12 @@ def render(name: str, pipeline: Pipeline, machines: Machines) -> str:
     """Returns the compiled pipeline, as YAML.
 
     Args:
-        name: of the pipeline.
-        pipeline: its steps.
-        machines: what they run on.
+        name: name of the pipeline.
+        pipeline: the pipeline.
+        machines: image and machines of the steps.
 
     Raises:
-        UserError: kfp is missing, an option is invalid, or what a step writes would be lost.
+        UserError: kfp is missing, an option is invalid, or the output of a step would be lost.
     """
     named: dict[str, Optional[str]] = dict.fromkeys(
         ("disk", "volume", "namespace", "service_account", "secret")
@@ -58,7 +58,9 @@ def render(name: str, pipeline: Pipeline, machines: Machines) -> str:
     try:
         from kfp import compiler, dsl
     except ImportError as error:
-        raise UserError("--kfp needs the package kfp; run pip install 'kfp>=2.13,<3'") from error
+        raise UserError(
+            "--kfp: the package kfp is not installed; run pip install 'kfp>=2.13,<3'"
+        ) from error
     steps = _fill_all(pipeline)
     for step in steps:
         _check_outputs(step)
@@ -79,7 +81,7 @@ def render(name: str, pipeline: Pipeline, machines: Machines) -> str:
 
 
 def _fill_all(pipeline: Pipeline) -> list[Step]:
-    """Returns the steps; {key} is the identity of the run and the name of the step."""
+    """Returns the steps; {key} is replaced by the ID of the run and the name of the step."""
     known: dict[str, Step] = {}
     for step in pipeline.steps:
         known[step.name] = fill(step, known, f"{_RUN}-{step.name}")
@@ -95,13 +97,13 @@ def _check_outputs(step: Step) -> None:
     for path in step.list_outputs():
         if not storage.is_remote(path) and not path.startswith(_MOUNTED):
             raise UserError(
-                f"step {step.name}: {path}: is deleted with the step's container; name a gs:// "
-                "address"
+                f"step {step.name}: {path}: is deleted with the container of the step; name a "
+                "gs:// address"
             )
 
 
 def list_inside(pipeline: Pipeline) -> list[str]:
-    """Returns one line for each file of this machine that a step would read in its container.
+    """Returns a line for each file on this machine that a step would read in its container.
 
     Args:
         pipeline: the pipeline.
@@ -128,7 +130,7 @@ def _make_component(step: Step, image: str) -> Any:
         arguments = [word.replace(_RUN, str(run)) for word in words]
         return dsl.ContainerSpec(image=image, command=["python", "-m", module], args=arguments)
 
-    # kfp names the component by its function, and reads its types.
+    # kfp derives the name and the inputs of the component from this function.
     build.__annotations__ = {"run": str}
     build.__name__ = re.sub(r"\W", "_", step.name)
     return dsl.container_component(build)
@@ -136,7 +138,7 @@ def _make_component(step: Step, image: str) -> Any:
 
 def _set_machine(task: Any, step: Step, machines: Machines) -> None:
     task.set_display_name(step.name)
-    # The engine's cache knows the flags, not the content of what they name.
+    # The cache of the service compares only flags, not the content of the files that they name.
     task.set_caching_options(False)
     if machines.cpu:
         task.set_cpu_limit(machines.cpu)

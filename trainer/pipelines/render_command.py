@@ -1,4 +1,4 @@
-"""render: writes what runs a pipeline elsewhere."""
+"""The command render: writes the files that run a pipeline on a cluster or a service."""
 
 import sys
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from trainer.pipelines import cloud_build, kubeflow, rendering
 from trainer.pipelines.definition import read_pipeline
 
 _EVERY = ("name", "image", "output", "kfp", "cloudbuild")
-# The flags that have an effect with --kfp, and with --cloudbuild.
+# The flags that have an effect with --kfp, and those with --cloudbuild.
 KFP = (*_EVERY, "cpu", "memory", "gpus", "accelerator", "backoff_limit")
 _TRIGGER = ("region", "pipeline_root", "on_data", "topic", "on_code", "branch")
 CLOUD_BUILD = (*_EVERY, *_TRIGGER, "service_account")
@@ -28,21 +28,61 @@ def define(values: flags.FlagValues) -> None:
     """
     define_pod(values)
     for name, default, meaning in (
-        ("schedule", None, "cron's minute, hour, day, month and day of the week; unset: run once"),
-        ("time_zone", None, "of the schedule, such as Europe/Berlin; unset: that of the cluster"),
-        ("queue", None, "LocalQueue of Kueue, which starts the job when there is room"),
-        ("accelerator", "nvidia.com/gpu", "with --kfp: type of --gpus; on Vertex NVIDIA_L4 or so"),
-        ("region", "us-central1", "with --cloudbuild: where the pipeline runs"),
-        ("pipeline_root", None, "with --cloudbuild: gs:// folder for what the engine stores"),
-        ("on_data", None, "with --cloudbuild: start when an object gs://BUCKET/PREFIX... is new"),
-        ("topic", None, "with --on_data: projects/PROJECT/topics/TOPIC of its notifications"),
-        ("on_code", None, "with --cloudbuild: start when this repository gets a push"),
+        (
+            "schedule",
+            None,
+            "minute, hour, day of the month, month and day of the week of cron, such as "
+            "'30 2 * * *' for 2:30 each day; unset: run once",
+        ),
+        (
+            "time_zone",
+            None,
+            "time zone of --schedule, such as Europe/Berlin; unset: that of the cluster's "
+            "controller, mostly UTC",
+        ),
+        (
+            "queue",
+            None,
+            "LocalQueue of Kueue, which starts the job when the cluster has room; unset: no queue",
+        ),
+        (
+            "accelerator",
+            "nvidia.com/gpu",
+            "with --kfp: type of the accelerators of --gpus; on Vertex AI, such as NVIDIA_L4",
+        ),
+        ("region", "us-central1", "with --cloudbuild: region in which the pipeline runs"),
+        (
+            "pipeline_root",
+            None,
+            "with --cloudbuild: gs:// folder for the files of the pipeline service itself",
+        ),
+        (
+            "on_data",
+            None,
+            "with --cloudbuild: gs://BUCKET/PREFIX; each new object with this prefix starts the "
+            "pipeline",
+        ),
+        (
+            "topic",
+            None,
+            "with --on_data: projects/PROJECT/topics/TOPIC, which receives the notifications of "
+            "the bucket",
+        ),
+        (
+            "on_code",
+            None,
+            "with --cloudbuild: repository projects/PROJECT/locations/REGION/connections/NAME/"
+            "repositories/NAME; each push to --branch builds the image and starts the pipeline",
+        ),
         ("branch", "^main$", "with --on_code: regular expression of the branches"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     for name, meaning in (
         ("kfp", "write the pipeline for Kubeflow Pipelines and Vertex AI"),
-        ("cloudbuild", "write a trigger of Cloud Build; FILE is what --kfp wrote, in a bucket"),
+        (
+            "cloudbuild",
+            "write a Cloud Build trigger; FILE is the gs:// address of a file that --kfp wrote",
+        ),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
 
@@ -51,15 +91,18 @@ def render(file: str, values: flags.FlagValues) -> None:
     """Writes a manifest.
 
     Args:
-        file: of the pipeline; with --cloudbuild, address of the compiled one.
+        file: file of the pipeline; with --cloudbuild, address of the compiled one.
         values: the flags.
 
     Raises:
-        UserError: an option is invalid, or something that the pipeline writes would be lost.
+        UserError: an option is invalid, or an output of the pipeline would be lost.
     """
     arguments.require(values, "name", "image")
     if values.kfp and values.cloudbuild:
-        raise UserError("--kfp and --cloudbuild: give one; the second needs the file of the first")
+        raise UserError(
+            "--kfp and --cloudbuild: give one; first write the pipeline with --kfp, then the "
+            "trigger with --cloudbuild"
+        )
     if values.kfp:
         _render_kfp(file, values)
     elif values.cloudbuild:
@@ -100,7 +143,9 @@ def _render_kfp(file: str, values: flags.FlagValues) -> None:
     for line in kubeflow.list_inside(pipeline):
         print(f"note: {line}", file=sys.stderr)
     words = ("python", "-m", "trainer.pipeline", "submit", str(values.output))
-    commands.write_result(text, values.output, f"upload it to Kubeflow, or {quote_command(*words)}")
+    commands.write_result(
+        text, values.output, f"next, upload it to Kubeflow, or {quote_command(*words)}"
+    )
 
 
 def _render_trigger(file: str, values: flags.FlagValues) -> None:

@@ -34,14 +34,14 @@ def render(
 
     Args:
         file: a file, or the name of a pipeline that is installed with the trainer.
-        pipeline: its content.
+        pipeline: content of the file.
         request: name, image and machine of the job.
-        schedule: in cron's format; None: the job runs once.
+        schedule: schedule in cron's format; None: the job runs once.
         zone: time zone of the schedule; None: that of the cluster.
-        queue: a LocalQueue of Kueue.
+        queue: name of a LocalQueue of Kueue; None: no queue.
 
     Raises:
-        UserError: an option is invalid, or something that the pipeline writes would be lost.
+        UserError: an option is invalid, or an output of the pipeline would be lost.
     """
     check_machines(request)
     check_schedule(schedule, zone)
@@ -50,7 +50,8 @@ def render(
     claim = names.CLAIM.fullmatch(request.volume or "")
     if claim is None:
         raise UserError(
-            "--volume: not given; a pipeline keeps its history and its jobs in a claim: CLAIM:/PATH"
+            "--volume: not given; name a claim CLAIM:/PATH, in which the pipeline keeps its "
+            "history and its jobs"
         )
     _check_paths(file, pipeline, request)
     container = {
@@ -58,11 +59,11 @@ def render(
         "image": request.image,
         "command": ["python", "-m", "trainer.pipeline"],
         "args": ["run", file],
-        # The paths of the file are relative to it.
+        # The paths in the file are relative to this folder.
         "workingDir": claim["path"],
     }
     spec = {**build_spec(request, container, request.gpus), "restartPolicy": "Never"}
-    # A verdict is no failure that another run corrects.
+    # A verdict is not a failure, so it is not retried.
     final = sorted({USER_ERROR_STATUS, *STATUS.values()} - {0})
     job = {
         "backoffLimit": request.backoff_limit,
@@ -83,6 +84,6 @@ def _check_paths(file: str, pipeline: Pipeline, request: Request) -> None:
         outside = PurePosixPath(path).is_absolute() and not is_mounted(request, path)
         if not storage.is_remote(path) and (outside or ".." in PurePosixPath(path).parts):
             raise UserError(
-                f"{name} {path}: is not in the claim {request.volume}; name a path relative to the "
-                "claim's folder, or one in it"
+                f"{name} {path}: is outside the claim {request.volume}; name a path in the claim, "
+                "or relative to it"
             )

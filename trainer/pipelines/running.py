@@ -12,7 +12,7 @@ from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
 from trainer.pipelines.history import History
 from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
 
-# Stands for itself while the key is computed.
+# {key} is replaced by itself while the key is computed.
 _KEY = "{key}"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -21,10 +21,10 @@ class Runner:
     """Runs a pipeline.
 
     Args:
-        pipeline: its steps.
-        history: of its runs.
-        log: writes one line for people.
-        force: names of steps that run in any case.
+        pipeline: the pipeline.
+        history: history of the pipeline's runs.
+        log: writes one line for the user.
+        force: names of steps to run even if their inputs are unchanged.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Runner:
         """Runs the steps whose inputs have changed; returns 0, or the status of a failed step.
 
         Raises:
-            TemporaryError: another run has not ended.
+            TemporaryError: another run of the pipeline is still running.
         """
         with self._history.lock() as lock:
             started = time.monotonic()
@@ -92,7 +92,7 @@ class Runner:
         return status, filled
 
     def _start(self, step: Step, lock: BinaryIO) -> int:
-        """Runs a command; a signal to this process goes to it."""
+        """Runs the command of a step, and forwards the signals of this process to it."""
         arguments = step.list_arguments()
         self._log(f"{step.name}: {quote_command('python', '-m', *arguments)}")
         early: list[int] = []
@@ -105,16 +105,16 @@ class Runner:
             self._received = number
             process.send_signal(number)
 
-        # nohup has SIGHUP ignored, so that a run outlives its terminal.
+        # Under nohup, SIGHUP is ignored, so that a run outlives its terminal. It must stay ignored.
         outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         handled = [each for each in _SIGNALS if each != signal.SIGHUP or not outlives]
-        # An exception of a signal's handler would leave a process behind that has just started.
+        # If a signal handler raised an exception, a process that has just started would be left.
         before = {number: signal.signal(number, note) for number in handled}
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", *arguments],
                 pass_fds=[lock.fileno()],
-                # Ctrl-C then interrupts only this process: a second signal ends training at once.
+                # Ctrl-C must reach only this process: a second signal would end training at once.
                 start_new_session=True,
             )
             for number in handled:

@@ -14,15 +14,15 @@ CONSOLE = "https://console.cloud.google.com/vertex-ai/pipelines/locations/{regio
 
 
 class Run(NamedTuple):
-    """What to start, and where.
+    """The options of a run.
 
     Attributes:
         project: project of the run.
-        region: its region.
-        pipeline_root: gs:// folder for what the engine itself stores.
-        image: image of all steps; None: as compiled.
-        service_account: account that the steps run as; None: the service's own agent.
-        endpoint: host:port of the service; None: that of the region.
+        region: region of the run.
+        pipeline_root: gs:// folder for the files of the service itself.
+        image: container image of all steps; None: as compiled.
+        service_account: service account of the steps; None: the agent of the service.
+        endpoint: host:port of the service; None: the public endpoint of the region.
     """
 
     project: str
@@ -41,20 +41,22 @@ def read_compiled(path: str, copies: storage.Copies) -> dict[str, Any]:
         copies: local copies of gs:// files.
 
     Raises:
-        UserError: it cannot be read, or is no compiled pipeline.
+        UserError: the file cannot be read, or is not a compiled pipeline.
     """
     folder, _, name = path.rpartition("/")
     try:
         if storage.is_remote(path):
             path = f"{copies.fetch(folder, 'FILE', lambda one: one == name)}/{name}"
-        # A pipeline of several documents has one for each kind of platform after the first.
+        # The first document is the pipeline. Others contain options of specific platforms.
         documents = list(yaml.safe_load_all(Path(path).read_text("utf-8")))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         words = " ".join(str(error).split())[:200]
-        raise UserError(f"{path}: cannot be read: {words}; name what render --kfp wrote") from error
+        raise UserError(
+            f"{path}: cannot be read: {words}; name a file that render --kfp wrote"
+        ) from error
     spec = documents[0] if documents else None
     if not isinstance(spec, dict) or "pipelineInfo" not in spec or "deploymentSpec" not in spec:
-        raise UserError(f"{path}: is no compiled pipeline; name what render --kfp wrote")
+        raise UserError(f"{path}: not a compiled pipeline; name a file that render --kfp wrote")
     return spec
 
 
@@ -62,7 +64,7 @@ def build_run(spec: dict[str, Any], run: Run) -> dict[str, Any]:
     """Returns the JSON of a PipelineJob.
 
     Args:
-        spec: the compiled pipeline; its images are changed if the run names another one.
+        spec: the compiled pipeline; its images are replaced if the run names one.
         run: the options.
 
     Raises:
@@ -91,7 +93,7 @@ def build_run(spec: dict[str, Any], run: Run) -> dict[str, Any]:
 
 
 def start(spec: dict[str, Any], run: Run) -> tuple[str, str]:
-    """Starts a compiled pipeline; returns its resource name and its page.
+    """Starts a compiled pipeline; returns the resource name and the console page of the run.
 
     Args:
         spec: the compiled pipeline.

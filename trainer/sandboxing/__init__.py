@@ -1,1 +1,1 @@
-"""Tries an export in a fresh process, with limits, before a model server loads it."""
+"""Tests an export in a new process with limits, before a model server loads it."""

@@ -1,4 +1,4 @@
-"""python -m trainer.sandbox: tries an export in a fresh process, as a model server loads it.
+"""python -m trainer.sandbox: tests an export in a new process, as a model server would load it.
 
 python -m trainer.sandbox jobs/flights
 python -m trainer.sandbox jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
@@ -6,11 +6,12 @@ python -m trainer.sandbox jobs/f/export/best/1700000000 --baseline=served/flight
 python -m trainer.sandbox served/flights/7 --with=old/bin/python \\
     --server=http://127.0.0.1:8501/v1/models/flights/versions/7 --server=grpc://127.0.0.1:8500/flights
 
-Every signature is queried with made-up rows in its format (tf.Example, tensors or CSV): with
-missing values, with unknown words, and in batches of 1, 64 and 1024 rows. The output lists each
-failure in one line, the median and the 99th percentile of the latencies, and the peak memory. The
-result is stored in assets.extra of the export: sandbox.json, and, if nothing failed,
-tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it has loaded the model.
+Every signature is queried with generated rows in its format (tf.Example, tensors or CSV): with
+missing values, with unknown words, and in batches of 1, 64 and 1024 rows. The command prints each
+failure in one line, the median and the 99th percentile of the latencies, and the peak memory.
+
+The result is stored in assets.extra of the export: sandbox.json, and if nothing failed,
+tf_serving_warmup_requests. TensorFlow Serving runs these requests when it loads the model.
 
 Exit status: 0 if nothing failed, 3 if something did.
 """
@@ -72,25 +73,27 @@ def _run(values: flags.FlagValues, requests: Path, copies: storage.Copies) -> in
     other = fetch_export(values.baseline, "--baseline", copies) if values.baseline else None
     for folder in (export, other):
         if folder is not None and not Path(folder, storage.GRAPH).is_file():
-            raise UserError(f"export {folder}: no {storage.GRAPH} there; its files are incomplete")
+            raise UserError(
+                f"export {folder}: no {storage.GRAPH} there; name the folder of a complete export"
+            )
     shown = copies.display_path(export)
     console = Console(display_path=copies.display_path)
     extra = Path(export, EXTRA)
     if storage.is_remote(shown):
         extra = copies.open_output(f"{shown}/{EXTRA}", "--export", is_file=False)
     warm_up = requests if values.warm_up else None
-    console.log(f"trying {export}")
+    console.log(f"testing {export}")
     trial = _try(export, values, warm_up, values.server)
     compared: list[str] = []
     for python in pythons:
-        console.log(f"loading it with {python}")
+        console.log(f"loading the export with {python}")
         lines, failure = load_elsewhere(export, python)
         compared += [f"{python}: {line}" for line in lines]
         if failure is not None:
             trial.failures.append(f"{python}: {failure}")
     baseline = None
     if other is not None:
-        console.log(f"trying {values.baseline}")
+        console.log(f"testing {values.baseline}")
         baseline = _try(other, values, None)
     report = {
         "export": shown,
@@ -112,7 +115,7 @@ def _try(
     if found is None:
         if not values.schema:
             raise UserError(
-                f"export {export}: no schema in its assets.extra; name one with --schema"
+                f"export {export}: no schema in its assets.extra; name one with --schema=FILE"
             )
         found = ExportDescription(load_schema(values.schema), Statistics(0, {}))
     request = {
@@ -133,7 +136,7 @@ def _store(
     try:
         extra.mkdir(exist_ok=True)
         if warm_up is None:
-            # Requests that fail would make the server refuse the model.
+            # If a warm-up request failed, the server would not load the model.
             requests.unlink(missing_ok=True)
         else:
             with storage.replaced(requests) as temporary:
@@ -147,7 +150,7 @@ def _store(
 
 
 def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
-    """Returns the failures, or the table of latencies, with the memory."""
+    """Returns the failures, the table of latencies and the memory, as text."""
     lines = [f"failed: {failure}" for failure in trial.failures]
     theirs = (
         {(one["signature"], one["batch"]): one for one in baseline.latencies} if baseline else {}
@@ -167,7 +170,7 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
             text += f", the baseline {baseline.peak_mib:,} MiB"
         lines.append(text)
     if trial.oldest is not None:
-        lines.append(f"its operations exist since TensorFlow {trial.oldest}")
+        lines.append(f"its operations exist in TensorFlow {trial.oldest} and later")
     for failure in baseline.failures if baseline else ():
         lines.append(f"the baseline failed: {failure}")
     return "\n".join([f"{'failed' if trial.failures else 'passed'}: {shown}", *lines])
@@ -175,18 +178,24 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
 
 def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
-        ("baseline", "another export to test for comparison"),
-        ("schema", "schema of an export that contains none"),
+        ("baseline", "another export, tested for comparison; unset: none"),
+        ("schema", "YAML file of the schema; needed only if the export contains none"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
-    flags.DEFINE_integer("memory_mib", 4096, "limit of the memory", 1, flag_values=values)
-    flags.DEFINE_float("timeout_secs", 300.0, "limit of the time", 0.01, flag_values=values)
-    flags.DEFINE_boolean(
-        "warm_up", True, "write assets.extra/tf_serving_warmup_requests", flag_values=values
+    text = "memory limit of the process, MiB; the process is killed above it"
+    flags.DEFINE_integer("memory_mib", 4096, text, 1, flag_values=values)
+    text = "time limit of the process, seconds; the process is killed after it"
+    flags.DEFINE_float("timeout_secs", 300.0, text, 0.01, flag_values=values)
+    text = (
+        "write assets.extra/tf_serving_warmup_requests, which needs the package "
+        "tensorflow-serving-api; --nowarm_up: do not"
     )
-    text = "a running TensorFlow Serving that must give the same answers: http://HOST:8501/v1/"
-    text += "models/NAME or grpc://HOST:8500/NAME, also with /versions/N; repeatable"
+    flags.DEFINE_boolean("warm_up", True, text, flag_values=values)
+    text = (
+        "running TensorFlow Serving that must return the same predictions: http://HOST:8501/v1/"
+        "models/NAME or grpc://HOST:8500/NAME, also with /versions/N"
+    )
     flags.DEFINE_multi_string("server", [], text, flag_values=values)
-    text = "Python of another environment that must load the export; repeatable"
+    text = "Python of another environment, whose TensorFlow must be able to load the export"
     flags.DEFINE_multi_string("with", [], text, flag_values=values)
     commands.define_storage(values)

@@ -1,4 +1,4 @@
-"""Which TensorFlow versions can load an export: from its operations, and by loading it there."""
+"""Finds the TensorFlow versions that can load an export, from its operations or by loading it."""
 
 from pathlib import Path
 from typing import Optional
@@ -12,11 +12,11 @@ def find_oldest(export: str) -> Optional[str]:
     """Returns the oldest TensorFlow that has all operations of an export, such as "2.4".
 
     Args:
-        export: its folder.
+        export: folder of the export.
 
     Returns:
-        The version; None: it has operations of user code or of a TensorFlow that is newer than the
-        table.
+        The version; None if the export has custom operations, or operations of a TensorFlow that is
+        newer than the table of operations.
     """
     used = set()
     for meta_graph in files.read(export).meta_graphs():
@@ -40,7 +40,7 @@ def find_python(python: str) -> str:
         python: a path, or a name on PATH.
 
     Raises:
-        UserError: there is no such program, or it has no TensorFlow.
+        UserError: the program does not exist, or has no TensorFlow.
     """
     try:
         return proof.find_interpreter(python, None)
@@ -49,14 +49,14 @@ def find_python(python: str) -> str:
 
 
 def load_elsewhere(export: str, python: str) -> tuple[list[str], Optional[str]]:
-    """Loads an export in another environment, and compares the answers of every signature.
+    """Loads an export in another environment, and compares the outputs of every signature.
 
     Args:
-        export: its folder.
-        python: of `find_python`.
+        export: folder of the export.
+        python: path that `find_python` returned.
 
     Returns:
-        What was compared, one line each, and the failure, or None.
+        A line for each comparison; and the failure, or None.
     """
     try:
         original = files.read(export)

@@ -1,7 +1,7 @@
-"""python -m trainer.sandboxing.probe: queries every signature of an export, in its own process.
+"""python -m trainer.sandboxing.probe: queries every signature of an export in a separate process.
 
-It reads a request from standard input and writes one JSON object per line: what is tried next,
-each failure, each latency, and the peak memory.
+It reads a request from standard input, and writes one JSON object per line: the step that starts
+next, each failure, each latency, and the peak memory.
 """
 
 import json
@@ -22,17 +22,17 @@ from trainer.sandboxing.rows import MISSING, ORDINARY, UNKNOWN, Rows
 from trainer.sandboxing.servers import compare, open_server
 from trainer.schema import Schema, parse_statistics
 
-# Rows of a request → number of requests that are timed.
+# Number of rows in a request → number of requests whose time is measured.
 BATCHES = {1: 100, 64: 40, 1024: 10}
-# Batch sizes of the requests that a server sends itself after it has loaded the model.
+# Batch sizes of the warm-up requests, which a server runs when it loads the model.
 WARM_UP_BATCHES = (1, 64)
 
 
 def write_line(**values: Any) -> None:
-    """Writes one line for the process that started this one.
+    """Writes a line for the process that started this one.
 
     Args:
-        **values: its content.
+        **values: content of the line.
     """
     print(json.dumps(values), flush=True)
 
@@ -40,24 +40,24 @@ def write_line(**values: Any) -> None:
 def try_export(
     export: str, rows: Rows, warm_up: Optional[str], servers: Sequence[str] = ()
 ) -> None:
-    """Queries all signatures, and writes the requests for warming up.
+    """Queries all signatures, and writes the warm-up requests.
 
     Args:
-        export: its folder.
+        export: folder of the export.
         rows: the rows to send.
-        warm_up: file for the requests; None: none is written.
-        servers: addresses of servers that must give the same answers; see `open_server`.
+        warm_up: file for the warm-up requests; None: they are not written.
+        servers: addresses of servers that must return the same outputs; see `open_server`.
     """
     write_line(trying="loading")
     started = time.monotonic()
     with ServingSession(export) as session:
         write_line(load_secs=round(time.monotonic() - started, 3))
         if not session.signatures:
-            write_line(failure="it has no signature")
+            write_line(failure="the export has no signature")
         requests = []
         for name in sorted(session.signatures):
             requests += _try_signature(session, name, rows)
-        # Of getrusage: in KiB on Linux, in bytes on macOS.
+        # ru_maxrss is in KiB on Linux, and in bytes on macOS.
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
         write_line(peak_mib=round(peak / 2**20), oldest=find_oldest(export))
@@ -71,7 +71,7 @@ def try_export(
 def _try_signature(
     session: ServingSession, name: str, rows: Rows
 ) -> list[tuple[str, dict[str, np.ndarray]]]:
-    """Queries one signature; returns (its name, inputs) of the requests that it answers."""
+    """Queries a signature; returns (its name, inputs) for each warm-up request that succeeds."""
     signature = session.signatures[name]
     for kind in (MISSING, UNKNOWN):
 
@@ -87,7 +87,7 @@ def _try_signature(
             _ask(session, name, inputs)
             millis = []
             for _ in range(count):
-                # Processor time too: other load on the machine hardly changes it.
+                # Processor time is also measured, because it hardly depends on other load.
                 begun = time.perf_counter(), time.process_time()
                 session.run(name, inputs)
                 ended = time.perf_counter(), time.process_time()
@@ -143,7 +143,7 @@ def _ask(session: ServingSession, name: str, inputs: dict[str, np.ndarray]) -> N
 
 
 def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: str) -> None:
-    """Writes requests as TFRecords of PredictionLog, which TensorFlow Serving sends to itself.
+    """Writes warm-up requests for TensorFlow Serving, as TFRecords of PredictionLog.
 
     Args:
         requests: (name of the signature, its inputs).

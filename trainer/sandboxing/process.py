@@ -1,4 +1,4 @@
-"""Runs the probe of an export in a fresh process and ends it at a limit of memory or time."""
+"""Runs the test of an export in a new process, and kills it at a limit of memory or time."""
 
 import json
 import subprocess
@@ -15,8 +15,8 @@ class Limits(NamedTuple):
     """Limits of the process.
 
     Attributes:
-        memory_mib: resident memory.
-        secs: from the start of the process to its end.
+        memory_mib: limit of the resident memory, MiB.
+        secs: limit of the elapsed time, seconds.
     """
 
     memory_mib: int
@@ -24,13 +24,13 @@ class Limits(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What happened.
+    """The result of a test.
 
     Attributes:
-        failures: one line each.
+        failures: a line for each failure.
         latencies: signature, batch, p50_ms and p99_ms of each measurement.
-        load_secs: seconds for loading; None if it was not loaded.
-        peak_mib: peak memory of the process; None if it did not end by itself.
+        load_secs: seconds for loading the export; None if it was not loaded.
+        peak_mib: peak memory of the process, MiB; None if the process was killed.
         oldest: the oldest TensorFlow that has all operations of the export; None: unknown.
     """
 
@@ -42,12 +42,11 @@ class Trial(NamedTuple):
 
 
 def run_probe(request: dict[str, Any], limits: Limits) -> Trial:
-    """Runs the probe.
+    """Runs the module probe in a new process.
 
     Args:
-        request: of `probe.main`: export, schema, statistics, delimiter, warm_up and
-            servers.
-        limits: of its process.
+        request: input of `probe.main`: export, schema, statistics, delimiter, warm_up and servers.
+        limits: limits of the process.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "trainer.sandboxing.probe"],
@@ -74,9 +73,11 @@ def _watch(process: "subprocess.Popen[str]", limits: Limits, reasons: list[str])
     while process.poll() is None:
         used = _read_memory(process.pid)
         if used is not None and used > limits.memory_mib:
-            reasons.append(f"ended at {used:,} MiB of memory; --memory_mib={limits.memory_mib}")
+            reasons.append(
+                f"killed at {used:,} MiB of memory, the limit is --memory_mib={limits.memory_mib}"
+            )
         elif time.monotonic() > deadline:
-            reasons.append(f"ended after {limits.secs:g} s; --timeout_secs={limits.secs:g}")
+            reasons.append(f"killed after the limit of --timeout_secs={limits.secs:g}")
         if reasons:
             process.kill()
             return
@@ -84,7 +85,7 @@ def _watch(process: "subprocess.Popen[str]", limits: Limits, reasons: list[str])
 
 
 def _read_memory(pid: int) -> Optional[int]:
-    """Returns the resident memory in MiB; None where the system does not tell."""
+    """Returns the resident memory in MiB; None if the system does not report it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
@@ -106,7 +107,7 @@ def _parse(out: str, err: str, status: int, reasons: list[str]) -> Trial:
         if "signature" in values:
             latencies.append(values)
         merged.update(values)
-    # A process that ended early names what it was trying.
+    # If the process ended early, its last lines contain the step that it was in.
     if reasons:
         failures.append(f"{merged.get('trying', 'starting')}: {reasons[0]}")
     elif status != 0:

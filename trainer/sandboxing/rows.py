@@ -1,4 +1,4 @@
-"""Makes up rows for every input format of an export, also with missing and unknown values."""
+"""Generates rows for every input format of an export, also with missing and unknown values."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ ORDINARY, MISSING, UNKNOWN = "ordinary rows", "missing values", "unknown words"
 
 
 class Rows(NamedTuple):
-    """Made-up rows of an export.
+    """Generated rows for an export.
 
     Attributes:
-        description: its schema and statistics.
-        delimiter: of CSV lines.
+        description: schema and statistics of the export.
+        delimiter: delimiter of CSV lines.
     """
 
     description: ExportDescription
@@ -49,13 +49,13 @@ class Rows(NamedTuple):
         """Returns the inputs of a signature: name → array [count].
 
         Args:
-            name: of the signature.
+            name: name of the signature.
             signature: the signature.
-            row: of `make`.
-            count: how often the row is repeated.
+            row: row that `make` returned.
+            count: number of copies of the row.
 
         Raises:
-            UserError: an input is not a column.
+            UserError: an input is not a column of the schema.
         """
         schema = self.description.schema
         inputs = signature.inputs
@@ -72,7 +72,7 @@ class Rows(NamedTuple):
             }
         one: Any = to_line(row, schema, self.delimiter)
         if kind == "example":
-            # A missing value is a feature that is left out.
+            # In a tf.Example, a missing value is a missing feature.
             present = {each: value for each, value in row.items() if value == value}
             one = to_example(present, schema)
         return {next(iter(inputs)): np.array([one] * count, object)}
@@ -82,7 +82,7 @@ def find_format(name: str, signature: Signature, columns: Sequence[str]) -> str:
     """Returns the format of a signature's input: example, csv or tensors.
 
     Args:
-        name: of the signature.
+        name: name of the signature.
         signature: the signature.
         columns: the columns of the rows.
     """

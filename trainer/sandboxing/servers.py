@@ -1,4 +1,4 @@
-"""Asks a running TensorFlow Serving, and compares its answers with those of the export."""
+"""Queries a running TensorFlow Serving, and compares its outputs with those of the export."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession, to_python
 
 TIMEOUT_SECS = 60
-# The server may have another TensorFlow, and other kernels, than this process.
+# The server may have another version of TensorFlow, and thus other kernels, than this process.
 TOLERANCE = 1e-4
 _ADDRESS = re.compile(
     r"(?:(?P<http>https?://[^/]+)/v1/models|grpc://(?P<grpc>[^/]+))/(?P<name>[^/:]+)"
@@ -28,11 +28,11 @@ class Server(Protocol):
         """Returns the outputs of a signature.
 
         Args:
-            name: of the signature.
+            name: name of the signature.
             inputs: name → array.
 
         Raises:
-            UserError: the server does not answer, or refuses.
+            UserError: the server does not respond, or rejects the request.
         """
 
 
@@ -49,10 +49,10 @@ class _Rest:
             answered = requests.post(f"{self._url}:predict", data=body, timeout=TIMEOUT_SECS)
             values = answered.json()
         except (requests.RequestException, ValueError) as error:
-            raise UserError(f"no answer: {error}") from error
+            raise UserError(f"no response: {error}") from error
         if not answered.ok:
             raise UserError(f"status {answered.status_code}: {values.get('error', values)}")
-        # The name of an only output is left out.
+        # If there is only one output, the response does not contain its name.
         outputs = values["outputs"]
         found = outputs if isinstance(outputs, dict) else {"": outputs}
         return {each: np.array(_decode(one)) for each, one in found.items()}
@@ -92,19 +92,19 @@ def check_address(address: str) -> "re.Match[str]":
     """Returns the parts of the address of a server.
 
     Args:
-        address: one of FORMS, also with /versions/N or /labels/L at the end.
+        address: one of FORMS, perhaps followed by /versions/N or /labels/L.
 
     Raises:
-        UserError: it is of another form.
+        UserError: the address has another form.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        raise UserError(f"--server={address}: must be {FORMS}")
+        raise UserError(f"--server={address}: write {FORMS}")
     return match
 
 
 def open_server(address: str) -> Server:
-    """Returns a server, which is not asked yet.
+    """Returns a client for a server, without sending a request.
 
     Args:
         address: see `check_address`.
@@ -116,22 +116,22 @@ def open_server(address: str) -> Server:
 def compare(
     server: Server, session: ServingSession, name: str, inputs: dict[str, np.ndarray]
 ) -> None:
-    """Sends a request to a server, and compares the answer with that of the export.
+    """Sends a request to a server, and compares the outputs with those of the export.
 
     Args:
         server: the server.
         session: the export.
-        name: of the signature.
+        name: name of the signature.
         inputs: name → array [rows].
 
     Raises:
-        UserError: the server does not answer, or answers something else.
+        UserError: the server does not respond, or its outputs differ.
     """
     theirs, ours = server.ask(name, inputs), session.run(name, inputs)
     if list(theirs) == [""] and len(ours) == 1:
         theirs = {next(iter(ours)): theirs[""]}
     if set(theirs) != set(ours):
-        raise UserError(f"outputs {sorted(theirs)}, the export has {sorted(ours)}")
+        raise UserError(f"its outputs are {sorted(theirs)}, those of the export {sorted(ours)}")
     for output, values in ours.items():
         expected = np.array(to_python(np.asarray(values)))
         found = np.array(to_python(theirs[output]))
@@ -140,8 +140,8 @@ def compare(
             same = lambda one, other: np.allclose(one, other, TOLERANCE, TOLERANCE)  # noqa: E731
         if expected.shape != found.shape or not same(expected, found):
             raise UserError(
-                f"output {output!r} differs: {_shorten(found)}, the export gives "
-                f"{_shorten(expected)}; does the server have this version?"
+                f"output {output!r} is {_shorten(found)}, and {_shorten(expected)} with the export"
+                "; check the version of the server"
             )
 
 

@@ -61,7 +61,7 @@ def parse_schema(values: Any, path: str) -> Schema:
 
     Args:
         values: the content of a schema file.
-        path: of this file, for messages.
+        path: path of this file, for messages.
 
     Raises:
         UserError: the schema has an unknown key or a contradiction.

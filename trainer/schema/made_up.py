@@ -19,9 +19,9 @@ def make_up_value(name: str, schema: Schema, statistics: Statistics) -> Any:
     "example".
 
     Args:
-        name: of the column.
+        name: name of the column.
         schema: describes it.
-        statistics: of the training data.
+        statistics: statistics of the training data.
     """
     column = schema.columns[name]
     value: Any = "example"

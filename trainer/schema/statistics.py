@@ -152,7 +152,7 @@ def parse_statistics(stored: dict[str, Any], path: str = "statistics.json") -> S
 
     Args:
         stored: values of JSON; those of older versions lack categories.
-        path: of the file, for messages.
+        path: path of the file, for messages.
 
     Raises:
         UserError: dump_statistics never returns such values.

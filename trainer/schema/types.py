@@ -270,7 +270,7 @@ class Schema(Node):
         """Returns whether messages must not contain the values of a column.
 
         Args:
-            name: of the column; "" for whole rows.
+            name: name of the column; "" for whole rows.
         """
         if name in self.columns:
             return self.columns[name].private

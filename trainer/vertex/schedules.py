@@ -17,7 +17,7 @@ class Schedule(NamedTuple):
     Attributes:
         project: project of the custom job.
         region: region of the custom job and of the scheduler.
-        schedule: in cron's format.
+        schedule: schedule in cron's format.
         zone: time zone of the schedule; None: UTC.
         account: service account that creates the custom job.
     """

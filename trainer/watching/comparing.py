@@ -46,10 +46,10 @@ class Arm(NamedTuple):
     """The units of one version.
 
     Attributes:
-        version: of the model.
+        version: version of the model.
         units: number of units.
-        mean: of the metric, each unit with equal weight.
-        variance: of the units' metrics.
+        mean: mean of the metric, each unit with equal weight.
+        variance: variance of the units' metrics.
     """
 
     version: str
@@ -94,7 +94,7 @@ def assign_version(unit: str, versions: Sequence[str], share: float, salt: str) 
     Args:
         unit: such as the id of a user.
         versions: the version in service, and the other one.
-        share: of the units that the other one serves.
+        share: share of the units that the other one serves.
         salt: name of the comparison, so that two comparisons divide the units in different ways.
     """
     digest = hashlib.blake2b(f"{salt}\n{unit}".encode(), digest_size=8).digest()
@@ -105,7 +105,7 @@ def find_half_width(variance: float, effect: float, alpha: float = ALPHA) -> flo
     """Returns half the width of the always-valid interval of a difference.
 
     Args:
-        variance: of the difference.
+        variance: variance of the difference.
         effect: the difference that matters; tau of the mixture.
         alpha: probability that the interval ever misses the difference.
     """
@@ -118,7 +118,7 @@ def count_units(variance: float, effect: float) -> tuple[int, int]:
     """Returns how many units of each version show an effect with a power of POWER.
 
     Args:
-        variance: of a unit's metric.
+        variance: variance of a unit's metric.
         effect: the difference that matters.
 
     Returns:
@@ -171,7 +171,7 @@ def compare(
         versions: the version in service, and the one that may replace it.
         metric: one of METRICS; of `label`, a higher mean is better.
         effect: the difference that matters.
-        share: of the units that the second version serves.
+        share: share of the units that the second version serves.
 
     Raises:
         UserError: there is no such metric, or too few labelled units.

@@ -18,7 +18,7 @@ class Following(NamedTuple):
     """What is started, and when.
 
     Attributes:
-        command: of --then, as in a shell; None: none.
+        command: command of --then, as in a shell; None: none.
         labels: number of new labelled rows that start it too; 0: only what turns red does.
     """
 
@@ -71,7 +71,7 @@ def _run(command: str) -> int:
     """Returns the exit status of a command; a signal to this process goes to all of its processes.
 
     Args:
-        command: as in a shell.
+        command: command line, as in a shell.
     """
     # Ctrl-C then interrupts only this process: a second signal would end training at once.
     process = subprocess.Popen(shlex.split(command), start_new_session=True)

@@ -32,8 +32,8 @@ class Plans(NamedTuple):
     """What is kept of the rows.
 
     Attributes:
-        schema: of the model.
-        statistics: of its training data.
+        schema: schema of the model.
+        statistics: statistics of its training data.
         columns: column → how it is sketched.
         scores: how the scores are sketched.
         by: columns to slice by.
@@ -66,8 +66,8 @@ def make_plans(
     """Returns what is kept of the rows.
 
     Args:
-        schema: of the model.
-        statistics: of its training data.
+        schema: schema of the model.
+        statistics: statistics of its training data.
         by: columns to slice by; a*b: by both at once.
         days: length of a period.
         key: column of the key; None: none.

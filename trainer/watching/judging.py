@@ -22,7 +22,7 @@ class Current(NamedTuple):
     """What is wrong now.
 
     Attributes:
-        finding: of the newest period.
+        finding: finding of the newest period.
         since: first day of the first of the periods in a row in which it was not green.
     """
 
@@ -55,7 +55,7 @@ class Reference:
 
         Args:
             key: slice and name.
-            sketch: of the period.
+            sketch: sketch of the period.
         """
         if self._counts.get(key, 0) < self._periods:
             self._sums[key] = self._sums.get(key, Sketch()) + sketch

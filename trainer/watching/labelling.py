@@ -115,7 +115,7 @@ def choose(interest: np.ndarray, count: int, total: int, seed: int) -> Choice:
         interest: float64 [rows], from 0.
         count: number of rows to draw.
         total: number of rows that the pool stands for.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
     """
     rng, size = np.random.default_rng(seed), len(interest)
     count = min(count, size)
@@ -190,7 +190,7 @@ def may_show(plans: Plans, name: str) -> bool:
 
     Args:
         plans: the columns.
-        name: of a column.
+        name: name of a column.
     """
     return not plans.schema.hides(name) and plans.columns[name].kind in ("number", "category")
 

@@ -52,7 +52,7 @@ class Expected(NamedTuple):
     """The value of a metric that the served model should have.
 
     Attributes:
-        value: of the metric.
+        value: value of the metric.
         error: its standard error.
         source: where it was measured.
     """

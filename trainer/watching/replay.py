@@ -38,7 +38,7 @@ class Sample:
         """Keeps some rows of a batch that have an answer.
 
         Args:
-            path: of the file, for messages.
+            path: path of the file, for messages.
             batch: the rows.
         """
         if self._rows >= MAX_ROWS:
@@ -56,8 +56,8 @@ class Sample:
 
         Args:
             export: its folder.
-            schema: of the export.
-            statistics: of the training data, for missing values.
+            schema: schema of the export.
+            statistics: statistics of the training data, for missing values.
 
         Raises:
             UserError: the export cannot be loaded, or fails on the rows.

@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
         model: as the user named it.
         rows: number of rows in the state.
         new_rows: number of rows that this run has read.
-        findings: of every period, green ones included.
+        findings: findings of every period, green ones included.
         problems: files that cannot be read, and the like; each makes the report yellow.
         notes: what else is to be told.
         replay: rows that were asked again, and what differed; empty: not done.

@@ -104,7 +104,7 @@ class Plan(NamedTuple):
         closed: whether any other category is unknown to the model.
         low: smallest number of the training data; None: not known.
         high: largest number of the training data; None: not known.
-        separator: of multivalent values.
+        separator: separator of multivalent values.
     """
 
     kind: Kind
@@ -121,7 +121,7 @@ def plan_columns(schema: Schema, statistics: Statistics, names: Sequence[str]) -
 
     Args:
         schema: types and vocabularies; which columns are private.
-        statistics: of the training data.
+        statistics: statistics of the training data.
         names: the columns.
     """
     return {name: _plan_column(schema, statistics, name) for name in names}
@@ -153,7 +153,7 @@ def plan_scores(schema: Schema, statistics: Statistics) -> Plan:
 
     Args:
         schema: its task.
-        statistics: of the training data; bins of the label.
+        statistics: statistics of the training data; bins of the label.
     """
     if schema.task == "multiclass":
         return Plan("category", known=[str(one) for one in schema.label.classes], closed=True)

@@ -62,10 +62,10 @@ class Answer(NamedTuple):
 
     Attributes:
         key: from hash_key.
-        period: of the request.
+        period: period of the request.
         slices: names of the slices that the row belongs to.
         score: number, or one number for each class.
-        version: of the model.
+        version: version of the model.
         unit: from hash_key: what is assigned to a version as a whole, such as a user.
     """
 
@@ -92,7 +92,7 @@ class State:
     """The state of a watch.
 
     Args:
-        path: of the file; it is made if it does not exist.
+        path: path of the file; it is made if it does not exist.
         facts: what the state was made for: model, period, slices. Another value is an error.
 
     Raises:
@@ -174,7 +174,7 @@ class State:
         """Returns what is known of a file; None if nothing of it has been read.
 
         Args:
-            path: of the file, as it is listed.
+            path: path of the file, as it is listed.
         """
         found = self._database.execute(
             "SELECT mark, records, rows, skipped, tail FROM files WHERE path = ?", (path,)
@@ -196,7 +196,7 @@ class State:
         """Notes what has been read of a file.
 
         Args:
-            path: of the file, as it is listed.
+            path: path of the file, as it is listed.
             kind: requests or labels.
             seen: how far.
         """
@@ -224,7 +224,7 @@ class State:
         """Returns what write_note has kept; None without it.
 
         Args:
-            name: of the note.
+            name: name of the note.
         """
         found = self._database.execute(
             "SELECT value FROM facts WHERE name = ?", (f"note {name}",)
@@ -235,7 +235,7 @@ class State:
         """Keeps a value for later runs.
 
         Args:
-            name: of the note.
+            name: name of the note.
             value: a value of JSON.
         """
         with self.transaction():

@@ -77,8 +77,8 @@ def test_a_killed_worker_of_beam_may_be_tried_again(tmp_path):
     log.write_text("Traceback:\nRuntimeError: Worker subprocess exited with return code 137\n")
     error = engine_log.explain_beam(RuntimeError("Channel closed prematurely."), log)
     assert isinstance(error, TemporaryError) and str(error) == (
-        "--engine=beam: a worker has ended by itself (status 137); it may have been killed for "
-        "lack of memory: run the command again, or with fewer workers "
+        "--engine=beam: a worker process ended unexpectedly (status 137), perhaps for lack of "
+        "memory; repeat the command, or use fewer workers "
         f"(Beam's messages are in {log})"
     )
     error = engine_log.explain_beam(RuntimeError("a\nb: no such region\n"), None)

@@ -50,7 +50,10 @@ def test_options_are_passed_on(read, tmp_path, monkeypatch):
     "argv, message",
     [
         (["--beam_options=--runner=X"], "--beam_options: has no effect with --engine=local"),
-        (["--engine=beam", "--spark_options=master=local"], "--spark_options: is for"),
+        (
+            ["--engine=beam", "--spark_options=master=local"],
+            "--spark_options: has no effect with --engine=beam",
+        ),
         (["--engine=beam", "--beam_options=runner=X"], "'runner=X' is not an option"),
         (["--engine=beam", "--beam_options=--a='b"], "No closing quotation"),
         (["--engine=spark", "--spark_options=--master=local"], "'--master=local' is not an option"),

@@ -156,7 +156,7 @@ def test_too_many_slices_and_other_rows_are_refused():
     add(tally, predictions, chunk, slice(0, 600))
     other = make_tally("binary", [["user"]])
     add(other, predictions, chunk, slice(600, 1200))
-    with pytest.raises(UserError, match="it reads other rows or other labels"):
+    with pytest.raises(UserError, match="it does not have the same rows and labels"):
         tally.require_rows_of(other)
     tally.require_rows_of(pickle.loads(pickle.dumps(tally)))
     tally.merge(other)

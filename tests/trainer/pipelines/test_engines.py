@@ -173,9 +173,9 @@ def test_new_code_builds_the_image_that_the_pipeline_uses(write, tmp_path):
     ("words", "message"),
     [
         ([], "give either --on_data"),
-        ([DATA[0]], "--topic: goes with --on_data"),
+        ([DATA[0]], "--topic and --on_data: give both"),
         ([*DATA, f"--on_code={REPOSITORY}"], "give either --on_data"),
-        ([f"--on_code={REPOSITORY}"], "write the image without one"),
+        ([f"--on_code={REPOSITORY}"], "write the image without a tag"),
         (["--on_code=github.com/a/b"], "--on_code=github.com/a/b: write projects/"),
         ([*DATA, "--queue=a"], "--queue: has no effect with --cloudbuild"),
     ],
@@ -214,4 +214,4 @@ def test_a_compiled_pipeline_is_sent_with_another_image(write, tmp_path, capsys)
     (tmp_path / "k.yaml").write_text("folder: runs")
     flags = ["--project=a-project", "--pipeline_root=gs://a-bucket/runs"]
     assert command.main(["submit", "k.yaml", *flags]) == 2
-    assert "is no compiled pipeline" in capsys.readouterr().err
+    assert "not a compiled pipeline" in capsys.readouterr().err

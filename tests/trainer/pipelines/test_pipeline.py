@@ -178,7 +178,7 @@ def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, 
     assert work(CHECK, FORCED, last)[0] == 1
     assert command.main(["list", "p.yaml"]) == 0
     first, second = capfd.readouterr().out.splitlines()[-2:]
-    assert "2 runs, none ended well, 100% failed" in first
+    assert "2 runs, none succeeded, 100% failed" in first
     assert "2 runs, mean " in second and "50% failed" in second
     assert second.endswith("ended with 1 at schema_check")
 
@@ -215,10 +215,10 @@ def test_values_of_earlier_steps_and_the_key_are_inserted(work):
 
 def test_what_is_wrong_in_the_file_is_named(work, capfd):
     for steps, reason in (
-        ([], "steps: none"),
+        ([], "steps: the list is empty"),
         ([{"command": "trian"}], "no such command"),
         ([{"command": "push", "flag": {}}], "steps.0.flag"),
-        ([CHECK, CHECK], "two steps are called 'schema_check'"),
+        ([CHECK, CHECK], "two steps have the name 'schema_check'"),
         ([{"command": "push", "flags": {"to": "{train.job_dir}"}}], "{train.job_dir}: must be"),
     ):
         assert work(*steps)[0] == 2
@@ -238,7 +238,7 @@ def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, ca
             [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.fileno()]
         )
     assert command.main(["run", "p.yaml"]) == 75
-    assert "has not ended; wait for it" in capfd.readouterr().err
+    assert "is still running; wait until it ends" in capfd.readouterr().err
     child.communicate(b"\n")
     assert command.main(["run", "p.yaml"]) == 0
 

@@ -84,10 +84,10 @@ def test_one_run(render):
         ([*BASE, "--schedule=@daily", "--time_zone=Berlin"], {}, "no such time zone"),
         ([*BASE, "--queue=A queue"], {}, "write the name of a LocalQueue"),
         ([*BASE, "--toleration=a:b"], {}, "write KEY[=VALUE][:EFFECT]"),
-        (BASE, {"folder": "/var/history"}, "folder /var/history: is not in the claim"),
-        (BASE, {"folder": "../history"}, "folder ../history: is not in the claim"),
+        (BASE, {"folder": "/var/history"}, "folder /var/history: is outside the claim"),
+        (BASE, {"folder": "../history"}, "folder ../history: is outside the claim"),
         (BASE, {"steps": [{"command": "task", "flags": {"job_dir": "/tmp/x"}}]}, "/tmp/x: is not"),
-        (BASE, {"steps": []}, "steps: none"),
+        (BASE, {"steps": []}, "steps: the list is empty"),
     ],
 )
 def test_invalid_requests_print_one_line(render, capsys, words, changes, message):

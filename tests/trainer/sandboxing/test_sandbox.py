@@ -104,7 +104,7 @@ def test_a_server_and_another_environment_must_give_the_same_answers(export, ser
     assert command.main([f"--export={export}", *flags, f"--with={sys.executable}"]) == 0
     out = capsys.readouterr().out
     assert f"{sys.executable}: loaded by" in out and f"{sys.executable}: signature predict" in out
-    assert "its operations exist since TensorFlow " in out
+    assert "its operations exist in TensorFlow " in out
     for wrong in ("--with=true", "--with=no-such-python", "--server=127.0.0.1"):
         assert command.main([f"--export={export}", wrong]) == 2
         assert wrong in capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path):
     made = rows.Rows(find_description(str(export)), ",")
     other = shutil.copytree(export, tmp_path / "other")
     _change_variables(other)
-    changed = "output '.*' differs: .*; does the server have this version"
+    changed = "output '.*' is .* with the export; check the version of the server"
     with ServingSession(str(export)) as same, ServingSession(str(other)) as different:
         for name, signature in same.signatures.items():
             for kind in (rows.ORDINARY, rows.MISSING, rows.UNKNOWN):
@@ -133,7 +133,7 @@ def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path):
             unknown.ask(name, inputs)
         with pytest.raises(UserError, match="status 404: no label 'x'"):
             servers.open_server(f"{served.url}/labels/x").ask(name, inputs)
-        with pytest.raises(UserError, match="no answer"):
+        with pytest.raises(UserError, match="no response"):
             servers.open_server("http://127.0.0.1:9/v1/models/x").ask(name, inputs)
 
 
