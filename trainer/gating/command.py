@@ -245,7 +245,7 @@ def _define(values: flags.FlagValues) -> None:
         (
             "rules",
             None,
-            "YAML file of rules, see docs/release.md; unset: the main metric may be at most 1% worse",
+            "YAML file of rules, see docs/release.md; unset: the main metric is at most 1% worse",
         ),
         ("schema", None, "YAML file of the schema; needed only if an export contains none"),
         (

@@ -1,4 +1,4 @@
-"""Logged requests as Arrow batches in the schema's types, whatever format they were logged in."""
+"""Converts logged requests of any format to Arrow batches with the types of the schema."""
 
 import datetime
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from trainer.inputs.raw_batches import ReadRequest, cast_batch
 from trainer.metrics.catalogue import SCORE_OUTPUTS
 from trainer.schema import Schema
 
-# Tasks of models with one column of labels.
+# Tasks whose models have one label column.
 TASKS = ("binary", "multiclass", "regression")
-# Names of a time and of a model version beside the columns of the schema, the first choice first.
+# Possible names of the fields for the time and the model version, in order of preference.
 TIMES = ("time", "timestamp", "logging_time")
 VERSIONS = ("model_version", "version")
-# A larger time is in milliseconds.
+# A time above this is in milliseconds, not in seconds.
 MILLISECONDS = 1e11
 
 
 class Row(NamedTuple):
-    """One logged request row and its answer.
+    """One row of a logged request, and its prediction.
 
     Attributes:
         features: column → value, or a list of values.
-        score: number, or list of numbers; None: no answer was logged.
+        score: number, or list of numbers; None: no prediction was logged.
         time: seconds since 1970, or ISO text; None: not logged.
         version: version of the model; "": not logged.
     """
@@ -61,13 +61,13 @@ class Batch(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is read of each row.
+    """The fields to read from each row.
 
     Attributes:
         schema: types of the columns.
         names: the columns of the schema to read.
-        time: name of the time; None: the first of TIMES.
-        version: name of the version; None: the first of VERSIONS.
+        time: name of the field for the time; None: the first of TIMES that exists.
+        version: name of the field for the model version; None: the first of VERSIONS that exists.
     """
 
     schema: Schema
@@ -77,17 +77,17 @@ class Wanted(NamedTuple):
 
     @property
     def times(self) -> Sequence[str]:
-        """Names under which the time may be logged."""
+        """Possible names of the field for the time."""
         return (self.time,) if self.time else TIMES
 
     @property
     def versions(self) -> Sequence[str]:
-        """Names under which the version may be logged."""
+        """Possible names of the field for the version."""
         return (self.version,) if self.version else VERSIONS
 
     @property
     def scores(self) -> Sequence[str]:
-        """Names under which the score may be logged."""
+        """Possible names of the field for the score."""
         taken = self.schema.columns
         names = (*SCORE_OUTPUTS[self.schema.task], "score", "prediction")
         return [name for name in names if name not in taken]
@@ -97,10 +97,10 @@ def from_rows(file: DataFile, first_row: int, rows: Sequence[Row], wanted: Wante
     """Returns rows as a batch.
 
     Args:
-        file: that contains them, for messages.
+        file: name of their file, for messages.
         first_row: number of the first row in the file.
-        rows: at least one.
-        wanted: what is read.
+        rows: at least one row.
+        wanted: the fields to read.
     """
     columns = {
         name: _to_array([row.features.get(name) for row in rows], name, wanted.schema)
@@ -120,10 +120,10 @@ def from_table(file: DataFile, first_row: int, table: pa.RecordBatch, wanted: Wa
     """Returns a part of a table as a batch.
 
     Args:
-        file: that contains it, for messages.
+        file: name of its file, for messages.
         first_row: number of the first row in the file.
         table: columns of any type.
-        wanted: what is read; a column that the table lacks is missing in every row.
+        wanted: the fields to read; a column that the table lacks is missing in every row.
     """
     rows = table.num_rows
     given = set(table.schema.names)
@@ -155,7 +155,7 @@ def _conform(
         column = schema.columns[name]
         kind = array.type
         if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and column.separator is None:
-            # A client may send each value as a list of one.
+            # A client may send each value as a list with one element.
             single = pc.less_equal(pc.list_value_length(array), 1).fill_null(True)
             unreadable[name] = len(array) - int(pc.sum(single).as_py() or 0)
             values = [one[0] if one and len(one) == 1 else None for one in array.to_pylist()]
@@ -201,7 +201,7 @@ def _to_array(values: list[Any], name: str, schema: Schema) -> pa.Array:
 
 
 def _unwrap(value: Any) -> Any:
-    """Returns the single value of a list of one, and None for an empty list."""
+    """Returns the element of a list with one element; None for an empty list."""
     while isinstance(value, (list, tuple)):
         if len(value) > 1:
             return repr(value)
@@ -237,7 +237,7 @@ def to_scores(values: Union[Sequence[Any], pa.Array], schema: Schema) -> np.ndar
 
     Args:
         values: a number or a list of numbers for each row; None: not logged.
-        schema: its task says what a list means; of two classes, the last is taken.
+        schema: its task determines the meaning of a list; for two classes, the last score is used.
     """
     width = schema.num_classes if schema.task == "multiclass" else 1
     if isinstance(values, pa.Array):
@@ -258,14 +258,14 @@ def to_scores(values: Union[Sequence[Any], pa.Array], schema: Schema) -> np.ndar
 
 
 def to_times(values: Union[Sequence[Any], pa.Array]) -> np.ndarray:
-    """Returns times as seconds since 1970, float64 [values]; NaN for what is no time.
+    """Returns times as seconds since 1970, float64 [values]; NaN for other values.
 
     Args:
         values: numbers (seconds, or milliseconds beyond the year 5000), ISO texts or datetimes.
     """
     if isinstance(values, pa.Array):
         if pa.types.is_timestamp(values.type):
-            # Without a zone it is UTC.
+            # A time without a time zone is UTC.
             return to_floats(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) / 1e6
         if _has_numbers(values):
             numbers = to_floats(values)

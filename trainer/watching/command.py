@@ -1,20 +1,20 @@
-"""python -m trainer.watch: tells whether a served model still does what it was trained for.
+"""python -m trainer.watch: checks from logged requests whether a served model still works well.
 
 python -m trainer.watch served/flights/7 --requests='logs/*' --state=watch/flights
 python -m trainer.watch jobs/flights --requests=gs://logs/flights --period=week \\
     --by=origin,carrier --state=gs://logs/watch --then='sh retrain.sh'
 
---requests are logged requests with their answers: PredictionLog records of TensorFlow Serving
-(TFRecord), JSON lines, CSV or Parquet; docs/watch.md describes them. A run reads what is new since
-the last one; --state is the folder of what has been read, and of the report: watch.html and
-watch.json. Served columns are compared with the training data of the model; scores and slices with
-the first served days.
+--requests are logged requests with their predictions: PredictionLog records of TensorFlow Serving
+(TFRecord), JSON lines, CSV or Parquet; docs/watch.md describes them. A run reads only requests that
+are new since the last run. The folder --state contains the counts so far and the report, watch.html
+and watch.json. The served columns are compared with the training data of the model. Scores and
+slices are compared with the first served days.
 
---compare=6,7 --metric=log_loss --effect=0.01 compares two versions on the units that a hash has
-assigned to them, after the report.
+After the report, --compare=6,7 --metric=log_loss --effect=0.01 compares two versions of the model.
+Each served unit, such as a user, must have been assigned to one of the versions by a hash.
 
-Exit status: 0 green, 3 red, 4 yellow; of --compare, as the gate: 0 blessed, 3 not blessed, 4
-inconclusive.
+Exit status: 0 green, 3 red, 4 yellow. With --compare: 0 blessed, 3 not blessed, 4 inconclusive, as
+for trainer.gate.
 """
 
 import hashlib
@@ -65,13 +65,13 @@ def _main(argv: list[str]) -> int:
 
 
 def parse(argv: list[str]) -> Optional[flags.FlagValues]:
-    """Returns the checked flags; None if they only ask for help, which has been printed.
+    """Returns the checked flags; None if they request only help, which has been printed.
 
     Args:
         argv: the arguments after the program's name.
 
     Raises:
-        UserError: a flag is wrong or missing.
+        UserError: a flag is invalid or missing.
     """
     values = arguments.parse_export_flags("trainer.watch", _define, argv, __doc__ or "")
     if values is None:
@@ -86,7 +86,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     description = describe_export(export)
     schema = description.schema
     if schema.task not in TASKS:
-        raise UserError(f"a {schema.task} model; only {', '.join(TASKS)} models are watched")
+        raise UserError(
+            f"this is a {schema.task} model; name a model of the tasks {', '.join(TASKS)}"
+        )
     days = PERIODS[values.period]
     _check_flags(values, schema)
     key = values.key or schema.key
@@ -139,11 +141,14 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
             require_column(name, schema.columns, f"--{flag}")
     key = values.key or schema.key
     if (values.labels or values.compare) and not key:
-        raise UserError("--labels: the schema has no key; name the column with --key")
+        raise UserError("--labels: the schema has no key; name the key column with --key")
     if values.label_next and (not key or schema.hides(key)):
-        raise UserError("--label_next: rows are labelled by a key that is not private; give --key")
+        raise UserError(
+            "--label_next: needs a key that is not private, to label the rows by; name its column "
+            "with --key"
+        )
     if values.compare and (len(set(values.compare)) != 2 or not values.labels):
-        raise UserError("--compare: name two versions, and --labels=FILES")
+        raise UserError("--compare: write two versions, such as 6,7, and give --labels=FILES")
     if values.compare:
         arguments.require(values, "metric", "effect")
     if values.then_labels and not (values.then and values.labels):
@@ -174,7 +179,9 @@ def _watch(
     seen = state.list_files(REQUESTS)
     rows = sum(one.rows for one in seen.values())
     if not rows and not problems:
-        raise UserError(f"--requests={','.join(values.requests)}: no rows yet; check the path")
+        raise UserError(
+            f"--requests={','.join(values.requests)}: the files contain no rows; check the path"
+        )
     findings = judge_periods(plans, state, max(1, values.reference_days // plans.days))
     if values.labels and plans.key is not None:
         label_files = find_logs(values.labels, "labels")
@@ -209,7 +216,7 @@ def _watch(
 
 
 def _describe_columns(plans: Plans) -> str:
-    """Returns a text that differs for sketches that cannot be added up."""
+    """Returns a text that is equal only for sketches that can be merged."""
     text = json.dumps([plans.columns, plans.scores], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

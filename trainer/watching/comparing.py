@@ -1,16 +1,17 @@
-"""Compares two versions of a model on shared traffic, with intervals that stay valid at any time.
+"""Compares two versions of a model on divided traffic, with intervals that are valid at any time.
 
 Each unit, such as a user, is assigned to one version by a hash. The interval of the difference of
 the means is that of the mixture sequential probability ratio test with a normal mixture of variance
 tau^2 (Johari, Koomen, Pekelis and Walsh, "Always Valid Inference: Continuous Monitoring of A/B
 Tests", Operations Research 70(3), 2022; Robbins, "Statistical methods related to the law of the
-iterated logarithm", 1970): with probability 1 - alpha, it contains the difference at all times at
-once. So one may look every day and stop as soon as it excludes 0. With the variance V of the
-difference, it is
+iterated logarithm", 1970). With probability 1 - alpha, all intervals of a comparison contain the
+true difference. So one may look every day, and stop as soon as an interval excludes 0. If V is the
+variance of the difference, the interval is
 
     difference ± sqrt(V (V + tau^2) / tau^2 * (2 ln(1 / alpha) + ln((V + tau^2) / V)))
 
-tau is the effect that matters. An ordinary interval is valid at one time only, chosen in advance.
+tau is the smallest difference that matters. An ordinary interval is valid only at one time that was
+chosen in advance.
 """
 
 import hashlib
@@ -30,9 +31,9 @@ from trainer.watching.state import State
 
 DOCUMENT = "compare.json"
 ALPHA, POWER = 0.05, 0.8
-# Fewer units of a version are not judged: the means are not yet normal.
+# Versions with fewer units are not judged, because their means are not yet normally distributed.
 MIN_UNITS = 100
-# The assignment is wrong if a share of units this unlikely was assigned.
+# The assignment is considered wrong if the numbers of units are less probable than this.
 RATIO_ALPHA = 0.001
 METRICS = {
     "binary": ("log_loss", "accuracy", "label"),
@@ -59,20 +60,20 @@ class Arm(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
-        verdict: of the second version, in the terms of the gate.
-        reason: one line.
-        metric: that was compared.
+        verdict: verdict on the second version, in the terms of the gate.
+        reason: reason of the verdict, one line.
+        metric: name of the metric.
         first: the version in service.
         second: the version that may replace it.
         difference: mean of the second minus that of the first.
         low: lower end of the always-valid interval.
         high: upper end.
-        both: units that were served by both versions; they are left out.
-        needed: units of each version that show the effect with a power of POWER, at any look.
-        needed_once: the same, looking once.
+        both: number of units that both versions served; they are excluded.
+        needed: number of units of each version that detect the effect with a power of POWER.
+        needed_once: the same for an ordinary interval at one time that was chosen in advance.
     """
 
     verdict: str
@@ -89,13 +90,13 @@ class Comparison(NamedTuple):
 
 
 def assign_version(unit: str, versions: Sequence[str], share: float, salt: str) -> str:
-    """Returns the version that serves a unit; the same every time.
+    """Returns the version that serves a unit; it is always the same.
 
     Args:
-        unit: such as the id of a user.
+        unit: the unit, such as the ID of a user.
         versions: the version in service, and the other one.
         share: share of the units that the other one serves.
-        salt: name of the comparison, so that two comparisons divide the units in different ways.
+        salt: name of the comparison, so that each comparison divides the units differently.
     """
     digest = hashlib.blake2b(f"{salt}\n{unit}".encode(), digest_size=8).digest()
     return versions[int.from_bytes(digest, "big") < share * 2**64]
@@ -107,7 +108,7 @@ def find_half_width(variance: float, effect: float, alpha: float = ALPHA) -> flo
     Args:
         variance: variance of the difference.
         effect: the difference that matters; tau of the mixture.
-        alpha: probability that the interval ever misses the difference.
+        alpha: probability that an interval of the comparison does not contain the difference.
     """
     mixture = effect**2
     width = 2 * math.log(1 / alpha) + math.log((variance + mixture) / variance)
@@ -115,14 +116,14 @@ def find_half_width(variance: float, effect: float, alpha: float = ALPHA) -> flo
 
 
 def count_units(variance: float, effect: float) -> tuple[int, int]:
-    """Returns how many units of each version show an effect with a power of POWER.
+    """Returns the number of units of each version that detect an effect with a power of POWER.
 
     Args:
         variance: variance of a unit's metric.
         effect: the difference that matters.
 
     Returns:
-        The number with always-valid intervals, at the latest, and with one look at a fixed time.
+        The number for always-valid intervals, and that for an ordinary interval at a fixed time.
     """
     powered = NormalDist().inv_cdf(POWER)
     once = 2 * variance * ((NormalDist().inv_cdf(1 - ALPHA / 2) + powered) / effect) ** 2
@@ -178,7 +179,7 @@ def compare(
     """
     if metric not in METRICS[schema.task]:
         raise UserError(
-            f"--metric={metric}: a {schema.task} model is compared by "
+            f"--metric={metric}: not a metric of a {schema.task} model; use "
             f"{', '.join(METRICS[schema.task])}"
         )
     units: dict[str, list[float]] = {version: [0, 0.0, 0.0] for version in versions}
@@ -190,8 +191,8 @@ def compare(
     for arm in (first, second):
         if arm.units < MIN_UNITS:
             raise UserError(
-                f"--compare: version {arm.version} has {arm.units} labelled units; at least "
-                f"{MIN_UNITS} are needed"
+                f"--compare: version {arm.version} has {arm.units} labelled units, and {MIN_UNITS} "
+                "are needed; try again when more labels have arrived"
             )
     error = first.variance / first.units + second.variance / second.units
     difference = second.mean - first.mean
@@ -213,7 +214,7 @@ def _add_unit(
     rows: Iterable[tuple[bytes, str, np.ndarray, float]],
     schema: Schema,
 ) -> bool:
-    """Adds the mean of a unit to its version; returns whether both versions served it."""
+    """Adds the mean of a unit to its version; returns whether both versions served the unit."""
     versions, total, count = set(), 0.0, 0
     for _, version, score, label in rows:
         versions.add(version)
@@ -222,7 +223,7 @@ def _add_unit(
     if len(versions) > 1:
         return True
     held = units[versions.pop()]
-    # Welford's update, which loses no digits.
+    # Welford's update, which is numerically stable.
     held[0] += 1
     delta = total / count - held[1]
     held[1] += delta / held[0]
@@ -248,7 +249,7 @@ def _judge(metric: str, interval: tuple[float, float], effect: float) -> tuple[s
 
 
 def _check_ratio(first: int, second: int, share: float) -> str:
-    """Returns what is wrong with the assignment; "" if the numbers of units fit the share."""
+    """Returns the problem of the assignment; "" if the numbers of units fit the share."""
     total = first + second
     error = math.sqrt(total * share * (1 - share))
     if abs(second - share * total) <= NormalDist().inv_cdf(1 - RATIO_ALPHA / 2) * error:

@@ -1,4 +1,4 @@
-"""Judges periods of served rows against the training data, and explains in words what moved."""
+"""Compares periods of served rows with the training data, and describes the changes in words."""
 
 import math
 from collections.abc import Sequence
@@ -15,14 +15,15 @@ from trainer.watching.sketches import Plan, Sketch
 
 GREEN, YELLOW, RED = "green", "yellow", "red"
 ORDER = (GREEN, YELLOW, RED)
-# Share of the periods of unchanged data that may contain a false alarm; it is divided by the number
-# of their comparisons. Half of the 1 % that is promised, since the quantile is an approximation.
+# Accepted share of periods with a false alarm, for unchanged data. It is divided by the number of
+# comparisons in a period. docs/watch.md states 1 %; this is half of it, because the quantile is an
+# approximation.
 FALSE_ALARMS = 0.005
-# Fewer rows of a period or a slice are not judged.
+# Periods and slices with fewer rows are not judged.
 MIN_ROWS = 100
-# From these shares on, a difference in missing or unknown values is red.
+# A difference in the share of missing or unknown values is red from this size on.
 RED_MISSING, RED_UNKNOWN = 0.10, 0.05
-# Fewer unknown or unreadable values than this are not told.
+# Fewer unknown or unreadable values than this are not reported.
 MIN_VALUES = 5
 # A category may have been renamed if its share is within this factor of that of an unknown one.
 SAME_SHARE = 1.25
@@ -31,18 +32,18 @@ LOST = "find out where the value is lost: the client, a join, or a renamed field
 
 
 class Finding(NamedTuple):
-    """What was found about one column of one period.
+    """The finding for one column in one period.
 
     Attributes:
-        period: number of its first day.
-        slice: "" for all rows.
-        name: column, "score", or "label"; of a metric, its name.
+        period: number of the period's first day.
+        slice: name of the slice; "" for all rows.
+        name: column, "score", "label", or name of a metric.
         status: green, yellow or red.
         rows: number of rows.
-        reason: what moved, from what to what; "" if nothing did.
+        reason: what changed, from which value to which; "" if nothing changed.
         remedy: what to do; "" if nothing.
-        value: distance or metric; None without one.
-        noise: distance that may occur by chance, or half the width of an interval.
+        value: distance or metric; None if there is none.
+        noise: distance that can occur by chance, or half the width of an interval.
     """
 
     period: int
@@ -57,7 +58,7 @@ class Finding(NamedTuple):
 
 
 def worst(statuses: Sequence[str]) -> str:
-    """Returns the worst status; green without any.
+    """Returns the worst status; green if there is none.
 
     Args:
         statuses: green, yellow or red.
@@ -69,8 +70,8 @@ def find_quantile(comparisons: int, false_alarms: float = FALSE_ALARMS) -> float
     """Returns the quantile of the standard normal distribution for one of many comparisons.
 
     Args:
-        comparisons: how many are made at once (Bonferroni's correction).
-        false_alarms: accepted share of false alarms of all of them together.
+        comparisons: number of comparisons (Bonferroni correction).
+        false_alarms: accepted probability of a false alarm in any of them.
     """
     return NormalDist().inv_cdf(1 - false_alarms / max(1, comparisons))
 
@@ -78,17 +79,17 @@ def find_quantile(comparisons: int, false_alarms: float = FALSE_ALARMS) -> float
 def judge_column(
     name: str, now: Sketch, plan: Plan, then: Sketch, normal: float
 ) -> tuple[str, list[str], str, Optional[drift.Distance]]:
-    """Compares rows of a column with those of training.
+    """Compares the served rows of a column with those of the training data.
 
     Args:
         name: the column.
-        now: the served rows.
+        now: sketch of the served rows.
         plan: how both are sketched.
-        then: the rows of training, or the first served rows.
-        normal: from find_quantile.
+        then: sketch of the training rows, or of the first served rows.
+        normal: quantile that find_quantile returned.
 
     Returns:
-        Status, sentences that say what moved, what to do, and the distance.
+        Status, sentences that describe the change, what to do, and the distance.
     """
     found: list[tuple[str, str, str]] = []
     _judge_missing(found, now, then, normal)
@@ -176,10 +177,10 @@ def measure(now: Sketch, plan: Plan, then: Sketch, normal: float) -> Optional[dr
     """Returns the population stability index of two sketches; None if they are not comparable.
 
     Args:
-        now: the served rows.
+        now: sketch of the served rows.
         plan: how both are sketched.
-        then: what they are compared with.
-        normal: from find_quantile.
+        then: sketch of the rows to compare with.
+        normal: quantile that find_quantile returned.
     """
     if plan.kind == "none" or not now.present or not then.present:
         return None
@@ -198,7 +199,7 @@ def measure(now: Sketch, plan: Plan, then: Sketch, normal: float) -> Optional[dr
 
 
 def _describe_move(now: Sketch, plan: Plan, then: Sketch) -> tuple[str, str]:
-    """Returns what moved from what to what, and what to do."""
+    """Returns a sentence that describes the change, and what to do."""
     retrain = "look for the cause; if the change is real, train again with recent rows"
     if plan.kind == "hash":
         return "other values, or other shares of them, than before", retrain
@@ -239,7 +240,7 @@ def _describe_categories(now: Sketch, then: Sketch) -> str:
 
 
 def describe_training(plans: Plans) -> dict[str, Sketch]:
-    """Returns column → sketch of the training data, as far as its statistics tell.
+    """Returns column → sketch of the training data, for the columns in its statistics.
 
     Args:
         plans: schema, statistics and the columns.
@@ -268,7 +269,7 @@ def describe_training(plans: Plans) -> dict[str, Sketch]:
 
 
 def describe_name(name: str) -> str:
-    """Returns the name of a sketch for messages.
+    """Returns the name of a sketch, for messages.
 
     Args:
         name: a column, or SCORE and a version.

@@ -1,4 +1,4 @@
-"""Starts a command, such as the training pipeline, for what turned red or for new labels."""
+"""Starts a command, such as the training pipeline, if something turned red or labels arrived."""
 
 import os
 import shlex
@@ -15,11 +15,11 @@ NOTE, LABELS_NOTE = "then", "then labels"
 
 
 class Following(NamedTuple):
-    """What is started, and when.
+    """The command to start, and when.
 
     Attributes:
         command: command of --then, as in a shell; None: none.
-        labels: number of new labelled rows that start it too; 0: only what turns red does.
+        labels: number of new labelled rows that also start it; 0: only findings that turn red do.
     """
 
     command: Optional[str]
@@ -27,16 +27,16 @@ class Following(NamedTuple):
 
 
 def start_following(following: Following, outcome: Outcome, state: State, console: Console) -> None:
-    """Runs a command and waits for its end, if something has turned red or enough labels are there.
+    """Runs the command and waits for its end, if something turned red or enough labels arrived.
 
-    For what is red it runs once, until that is no longer red. A command that fails is started again
-    by the next run.
+    The command runs once for a finding that turns red, and again only after that finding was not
+    red in between. If the command fails, the next run starts it again.
 
     Args:
         following: the command.
-        outcome: what was found.
-        state: remembers what the command was started for.
-        console: for messages.
+        outcome: results of the watch.
+        state: stores the reasons for which the command was started.
+        console: prints messages.
     """
     command = following.command
     if command is None:
@@ -68,12 +68,12 @@ def start_following(following: Following, outcome: Outcome, state: State, consol
 
 
 def _run(command: str) -> int:
-    """Returns the exit status of a command; a signal to this process goes to all of its processes.
+    """Runs a command; returns its exit status. Signals are forwarded to all of its processes.
 
     Args:
         command: command line, as in a shell.
     """
-    # Ctrl-C then interrupts only this process: a second signal would end training at once.
+    # Ctrl-C must reach only this process: a second signal would end training at once.
     process = subprocess.Popen(shlex.split(command), start_new_session=True)
     try:
         return process.wait()
@@ -84,5 +84,5 @@ def _run(command: str) -> int:
 
 
 def _count_new(now: dict[str, int], then: dict[str, int]) -> int:
-    """Returns the number of labelled rows that have come since; old periods may be forgotten."""
+    """Returns the number of labelled rows that arrived since; old periods may have been removed."""
     return sum(max(0, count - then.get(period, 0)) for period, count in now.items())

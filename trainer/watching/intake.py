@@ -1,4 +1,4 @@
-"""Reads new log files into the state: sketches by period and slice, and answers with a key."""
+"""Reads new log files into the state: sketches by period and slice, and predictions with a key."""
 
 import datetime
 from collections.abc import Callable, Sequence
@@ -19,17 +19,18 @@ from trainer.watching.state import Answer, Seen, SketchKey, State, hash_key
 
 DAY_SECS = 86_400
 REQUESTS = "requests"
-# Name of the scores among the sketches; a version follows. No column begins so.
+# Prefix of the names of the sketches of scores, before the version. No column name begins with it.
 SCORE = "score\n"
-# Sketches that are kept in memory until they are added to the state; each has some hundred numbers.
+# Maximum number of sketches in memory before they are added to the state; each has some hundred
+# numbers.
 MAX_SKETCHES = 20_000
-# Slices of one --by that are kept apart.
+# Maximum number of slices of one --by.
 MAX_SLICES = 2_000
 OTHERS = "(others)"
 
 
 class Plans(NamedTuple):
-    """What is kept of the rows.
+    """How rows are sketched.
 
     Attributes:
         schema: schema of the model.
@@ -38,10 +39,10 @@ class Plans(NamedTuple):
         scores: how the scores are sketched.
         by: columns to slice by.
         days: length of a period.
-        key: column of the key; None: answers are not kept.
-        unit: column of what is assigned to a version as a whole; None: each row is.
+        key: key column; None: predictions are not stored.
+        unit: column of the unit that is assigned to a version, such as a user; None: the key.
         sliced: the schema, with buckets for every numeric column to slice by, so that the slices
-            do not depend on the rows of a batch.
+            are the same in each batch.
     """
 
     schema: Schema
@@ -63,15 +64,15 @@ def make_plans(
     key: Optional[str] = None,
     unit: Optional[str] = None,
 ) -> Plans:
-    """Returns what is kept of the rows.
+    """Returns how rows are sketched.
 
     Args:
         schema: schema of the model.
         statistics: statistics of its training data.
-        by: columns to slice by; a*b: by both at once.
-        days: length of a period.
-        key: column of the key; None: none.
-        unit: column of what is assigned to a version as a whole; None: each row is.
+        by: columns to slice by; a*b: each pair of values is a slice.
+        days: length of a period in days.
+        key: key column; None: none.
+        unit: column of the unit that is assigned to a version, such as a user; None: the key.
 
     Raises:
         UserError: a column to slice by does not exist, or its values must not be shown.
@@ -84,7 +85,10 @@ def make_plans(
             sliced[name], size = _slice_column(name, schema, statistics)
             count *= size
         if count > MAX_SLICES:
-            raise UserError(f"--by={'*'.join(names)}: {count:,} slices; at most {MAX_SLICES:,}")
+            raise UserError(
+                f"--by={'*'.join(names)}: has {count:,} slices, and the limit is {MAX_SLICES:,}; "
+                "name other columns"
+            )
     columns = plan_columns(schema, statistics, schema.used_features)
     return Plans(
         schema,
@@ -108,12 +112,15 @@ def _slice_column(name: str, schema: Schema, statistics: Statistics) -> tuple[Co
         return column, column.identities + 1
     if column.is_categorical or column.raw_type == "string":
         raise UserError(
-            f"--by: column {name} has no vocabulary; the report would contain its values"
+            f"--by: column {name} has no vocabulary, and the report would contain its values; name "
+            "another column"
         )
     trained = statistics.columns.get(name)
     edges = column.buckets or (trained.bins.edges if trained and trained.bins else None)
     if not edges:
-        raise UserError(f"--by: column {name} has no buckets in the schema; give it some")
+        raise UserError(
+            f"--by: column {name} has no buckets in the schema; add buckets, or name another column"
+        )
     return column.model_copy(update={"buckets": tuple(edges)}), len(edges) + 2
 
 
@@ -144,13 +151,13 @@ def name_period(period: int) -> str:
 
 
 class Intake(NamedTuple):
-    """Where log files are read to.
+    """The reading of log files into the state.
 
     Attributes:
-        wanted: what is read of each row.
-        plans: what is kept.
-        state: what has been read, and where the rest is added.
-        console: for progress.
+        wanted: the fields to read from each row.
+        plans: how rows are sketched.
+        state: the state, to which the rows are added.
+        console: shows progress.
         keep: called with the path of a file and each new batch.
     """
 
@@ -162,18 +169,18 @@ class Intake(NamedTuple):
 
 
 def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
-    """Reads what is new in some files.
+    """Reads the new rows of some files.
 
     Args:
         files: all files of the log.
-        intake: where they are read to.
+        intake: how they are read.
 
     Returns:
-        The number of new rows, and a line for each file that cannot be read: nothing of such a file
-        is in the state, and the next run tries it again.
+        The number of new rows, and a line for each file that cannot be read. No row of such a file
+        is added to the state, and the next run tries the file again.
 
     Raises:
-        TemporaryError: a bucket does not answer, or another watch writes the state.
+        TemporaryError: a bucket does not respond, or another watch writes the state.
     """
     state, console = intake.state, intake.console
     total, problems = 0, []
@@ -200,7 +207,9 @@ def _read_file(file: LogFile, intake: Intake) -> int:
         return 0
     size = int(file.mark.split()[0])
     if seen is not None and size < int(seen.mark.split()[0]):
-        raise UserError(f"{path}: is shorter than when it was read; log to a new file instead")
+        raise UserError(
+            f"{path}: is shorter than when it was last read; write new requests to a new file"
+        )
     progress, rows = ReadState(), 0
     sketches: dict[SketchKey, Sketch] = {}
     for batch in read_log(file.file, intake.wanted, seen.records if seen else 0, progress):
@@ -228,7 +237,7 @@ def _read_file(file: LogFile, intake: Intake) -> int:
 
 
 def _add(batch: Batch, file_time: float, intake: Intake, sketches: dict[SketchKey, Sketch]) -> None:
-    """Adds the rows to the sketches, and the answers that have a key to the state."""
+    """Adds the rows to the sketches, and predictions with a key to the state."""
     plans, state = intake.plans, intake.state
     times = np.where(np.abs(batch.times) < MILLISECONDS, batch.times, file_time)
     periods = find_periods(times, plans.days)
@@ -282,7 +291,7 @@ def find_slices(columns: pa.RecordBatch, plans: Plans) -> dict[str, np.ndarray]:
 
     Args:
         columns: the rows.
-        plans: what they are sliced by.
+        plans: contains the columns to slice by.
     """
     chunk = {}
     for name in {name for names in plans.by for name in names}:

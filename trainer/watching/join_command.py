@@ -1,13 +1,13 @@
-"""python -m trainer.join_labels: joins served rows with their labels, as rows to train with.
+"""python -m trainer.join_labels: joins logged requests with their labels, as training data.
 
 python -m trainer.join_labels served/flights/7 --requests='logs/*' --labels='labels/*' \\
     --output=served_rows
 
---requests are logged requests, as trainer.watch reads them; --labels are files of keys and labels,
-for example label_next.csv with its last column filled in. --output is a folder for train.parquet
-and eval.parquet: all served rows that have a label. --eval_share of the keys are evaluation rows;
-a key is in the same file at every run, whatever else was logged. Where --labels has label_weight,
-so have these files.
+--requests are logged requests, in the formats that trainer.watch reads. --labels are files of keys
+and labels, for example label_next.csv with its last column filled in. All logged rows that have a
+label are written to train.parquet and eval.parquet in the folder --output. A hash of the key
+chooses --eval_share of the keys for evaluation, so a key is in the same file in every run. If the
+label files have the column label_weight, so have the output files.
 """
 
 from typing import Optional
@@ -46,13 +46,13 @@ def _main(argv: list[str]) -> int:
 
 
 def parse(argv: list[str]) -> Optional[flags.FlagValues]:
-    """Returns the checked flags; None if they only ask for help, which has been printed.
+    """Returns the checked flags; None if they request only help, which has been printed.
 
     Args:
         argv: the arguments after the program's name.
 
     Raises:
-        UserError: a flag is wrong or missing.
+        UserError: a flag is invalid or missing.
     """
     values = arguments.parse_export_flags("trainer.join_labels", _define, argv, __doc__ or "")
     if values is None:
@@ -71,7 +71,9 @@ def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
     for path in outputs:
         if copies.find_size(path) is not None and not values.overwrite:
             shown = copies.display_path(str(path))
-            raise UserError(f"--output: {shown} exists; name another folder, or add --overwrite")
+            raise UserError(
+                f"--output: {shown} already exists; name another folder, or add --overwrite"
+            )
     labels = [log.file for log in find_logs(values.labels, "labels")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +86,9 @@ def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
             folder,
         )
     except OSError as error:
-        raise UserError(f"--output={values.output}: {error.strerror}; name another") from error
+        raise UserError(
+            f"--output={values.output}: {error.strerror}; name another folder"
+        ) from error
     for path in outputs:
         copies.store_output(path)
     lines = [
@@ -100,13 +104,15 @@ def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
 def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
     """Returns the column of the key, and checks that it and those of --eval_by exist."""
     if schema.task not in TASKS:
-        raise UserError(f"a {schema.task} model; its labels are not one column")
+        raise UserError(
+            f"this is a {schema.task} model, which has several label columns; name a model with one"
+        )
     for flag, names in (("key", [values.key] if values.key else []), ("eval_by", values.eval_by)):
         for name in names:
             require_column(name, schema.input_columns, f"--{flag}")
     key = values.key or schema.key
     if not key:
-        raise UserError("the schema has no key; name the column of --labels with --key")
+        raise UserError("the schema has no key; name the key column of --labels with --key")
     return str(key)
 
 

@@ -1,4 +1,4 @@
-"""Joins served rows with the labels that came later, into training and evaluation files."""
+"""Joins served rows with labels that arrived later, and writes training and evaluation files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -26,9 +26,9 @@ class Labels(NamedTuple):
     """Labels by key.
 
     Attributes:
-        rows: a row for each key: key, label, and weight; of two labels of one key, the last.
+        rows: key, label and weight of each key; if a key has several labels, the last one.
         places: key → index of its row.
-        weighted: whether a file of labels has weights.
+        weighted: whether any file of labels has weights.
     """
 
     rows: pa.RecordBatch
@@ -37,7 +37,7 @@ class Labels(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What was written.
+    """The result of a join.
 
     Attributes:
         served: number of served rows that were read.
@@ -58,12 +58,12 @@ def read_labels(files: Sequence[DataFile], key: str, schema: Schema) -> Labels:
     """Reads labels; memory grows with their number.
 
     Args:
-        files: with the key, the label, and for rows of label_next.csv their weight.
-        key: column of the key.
+        files: files with the columns of key and label; label_next.csv also has weights.
+        key: key column.
         schema: types of the columns.
 
     Raises:
-        UserError: a file is damaged, or no row of it has a key and a known label.
+        UserError: a file is damaged, or none of its rows has a key and a known label.
     """
     label = schema.label.column
     columns = {**schema.columns, WEIGHT: Column(type="float", use=())}
@@ -73,10 +73,12 @@ def read_labels(files: Sequence[DataFile], key: str, schema: Schema) -> Labels:
         found = [decode(batch.columns) for batch in read_log(file, wanted, 0, ReadState())]
         known = [_select_known(part, key, schema) for part in found]
         if found and not any(part.num_rows for part in known):
-            raise UserError(f"{file.path}: no row has a {key} and a known {label}; check them")
+            raise UserError(
+                f"{file.path}: no row has a value in {key} and a known label in {label}; check both"
+            )
         parts += known
     if not parts:
-        raise UserError("--labels: the files contain no rows; name others")
+        raise UserError("--labels: the files contain no rows; name other files")
     rows = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
     places: dict[object, int] = {
         one: place for place, one in enumerate(rows.column(key).to_pylist())
@@ -103,7 +105,7 @@ class _Join:
         self.served = 0
 
     def join(self, served: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns the rows that have a label and whose key has not been seen before, with it."""
+        """Returns the rows that have a label and a new key, together with the label."""
         self.served += served.num_rows
         chosen, places = [], []
         for row, key in enumerate(served.column(self._key).to_pylist()):
@@ -117,7 +119,7 @@ class _Join:
         rows = rows.append_column(self._label, given.column(self._label))
         if not self._labels.weighted:
             return rows
-        # A row whose label was not drawn by `trainer.watch --label_next` stands for itself.
+        # A row that `trainer.watch --label_next` did not draw has weight 1.
         return rows.append_column(WEIGHT, given.column(WEIGHT).fill_null(1.0))
 
     def count_unserved(self) -> int:
@@ -135,12 +137,12 @@ def join_rows(
 ) -> Joined:
     """Writes the served rows that have a label to train.parquet and eval.parquet.
 
-    Existing files are replaced once both are complete. One of them may have no rows.
+    Existing files are replaced when both are complete. One of them may have no rows.
 
     Args:
         requests: the logs.
-        labels: of read_labels.
-        key: column that joins them.
+        labels: labels that read_labels returned.
+        key: column by which they are joined.
         schema: types of the columns.
         split: chooses the evaluation rows.
         folder: where the files are written.
@@ -174,18 +176,18 @@ def join_rows(
                 writers.write(part, decode(rows.take(pa.array(np.flatnonzero(chosen)))))
                 counts[part] += int(chosen.sum())
         if not join.served:
-            raise UserError("--requests: no rows yet; check the path")
+            raise UserError("--requests: the files contain no rows; check the path")
         if not sum(counts):
             raise UserError(
-                f"none of {join.served:,} served rows has a label; do both have the column {key}, "
-                "and are these the labels of these days?"
+                f"none of {join.served:,} served rows has a label; check that requests and labels "
+                f"have the column {key} and are of the same days"
             )
     train, evaluation = counts
     return Joined(join.served, train, evaluation, join.count_unserved(), notes)
 
 
 def _complete(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
-    """Returns rows with weight 1 where none was logged: a server has no use for weights."""
+    """Returns rows with weight 1 where none was logged; requests usually contain no weights."""
     if schema.weight is None:
         return rows
     place = rows.schema.get_field_index(schema.weight)
@@ -193,7 +195,7 @@ def _complete(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
 
 
 class _Writers:
-    """Writes rows to several Parquet files of the same columns."""
+    """Writes rows to several Parquet files with the same columns."""
 
     def __init__(self, paths: Sequence[Path]):
         self._paths = paths

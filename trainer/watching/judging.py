@@ -1,4 +1,4 @@
-"""Judges every period of the state, and says how the model is now and since when."""
+"""Judges every period of the state, and reports the current findings and since when they hold."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
@@ -19,11 +19,11 @@ from trainer.watching.state import State
 
 
 class Current(NamedTuple):
-    """What is wrong now.
+    """A finding that is not green now.
 
     Attributes:
         finding: finding of the newest period.
-        since: first day of the first of the periods in a row in which it was not green.
+        since: first day since which the finding has not been green.
     """
 
     finding: Finding
@@ -31,10 +31,10 @@ class Current(NamedTuple):
 
 
 class Reference:
-    """The first served rows of each slice, column and version: what later rows are compared with.
+    """The first served rows of each slice, column and version, with which later rows are compared.
 
     Args:
-        periods: number of periods that it consists of.
+        periods: number of periods of these rows.
     """
 
     def __init__(self, periods: int):
@@ -43,7 +43,7 @@ class Reference:
         self._counts: dict[tuple[str, str], int] = {}
 
     def find(self, key: tuple[str, str]) -> Optional[Sketch]:
-        """Returns the sketch of the reference; None as long as it is not complete.
+        """Returns the sketch of the first rows; None until they are complete.
 
         Args:
             key: slice and name.
@@ -51,7 +51,7 @@ class Reference:
         return self._sums[key] if self._counts.get(key, 0) >= self._periods else None
 
     def add(self, key: tuple[str, str], sketch: Sketch) -> None:
-        """Adds a period, unless the reference is complete.
+        """Adds a period, unless the first rows are complete.
 
         Args:
             key: slice and name.
@@ -63,15 +63,15 @@ class Reference:
 
 
 def judge_periods(plans: Plans, state: State, reference_periods: int) -> list[Finding]:
-    """Returns what was found about every column of every period, green ones included.
+    """Returns a finding for every column in every period, also if it is green.
 
-    All rows are compared with the training data; slices, scores and columns whose categories the
-    statistics of the training do not contain are compared with the first served rows.
+    Columns of all rows are compared with the training data. Slices, scores, and columns whose
+    categories are not in the training statistics, are compared with the first served rows.
 
     Args:
         plans: schema, statistics and the columns.
         state: the served rows.
-        reference_periods: number of first periods that others are compared with.
+        reference_periods: number of first periods with which later ones are compared.
     """
     trained = describe_training(plans)
     reference = Reference(reference_periods)
@@ -80,7 +80,7 @@ def judge_periods(plans: Plans, state: State, reference_periods: int) -> list[Fi
         sketches = {
             key: one for key, one in state.read_sketches(period).items() if one.rows >= MIN_ROWS
         }
-        # Two comparisons of each: the distance, and the missing values.
+        # There are two comparisons of each column: the distance, and the missing values.
         normal = find_quantile(2 * len(sketches))
         for (slice_, name), sketch in sorted(sketches.items()):
             plan = plans.scores if name.startswith(SCORE) else plans.columns.get(name, Plan("none"))
@@ -108,12 +108,12 @@ def judge_periods(plans: Plans, state: State, reference_periods: int) -> list[Fi
 
 
 def _family(finding: Finding) -> str:
-    """Returns what is judged together: labels come later than columns."""
+    """Returns the group of a finding; the newest period of labels is older than that of columns."""
     return finding.name.partition(" of version ")[0]
 
 
 def find_current(findings: Sequence[Finding]) -> list[Current]:
-    """Returns what is not green in the newest period of each kind of finding, the worst first.
+    """Returns the findings that are not green in the newest period of their kind, worst first.
 
     Args:
         findings: in ascending order of the periods.

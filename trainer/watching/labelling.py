@@ -1,9 +1,10 @@
-"""Chooses the served rows whose labels would tell most, and writes them for those who label.
+"""Chooses the served rows whose labels would be most informative, and writes them to a file.
 
 Rows are drawn without replacement, each with a known probability (systematic sampling with unequal
-probabilities; Madow, 1949): a share of it is the same for every row, and the rest grows with how
-unsure the model is, and for rows of slices and values that moved. The inverse of the probability is
-the weight of a row, so weighted figures of the labelled rows are unbiased for all rows.
+probabilities; Madow, 1949). A part of the probability is the same for every row. The rest is higher
+if the model is uncertain, or if the row belongs to slices or values that changed. The weight of a
+row is the inverse of its probability, so weighted metrics of the labelled rows are unbiased
+estimates for all rows.
 """
 
 import csv
@@ -25,9 +26,9 @@ from trainer.watching.sketches import Plan
 from trainer.watching.state import State, hash_key
 
 FILE = "label_next.csv"
-# Columns beside those of the schema.
+# Columns of the file in addition to those of the schema.
 SCORE, REASON, WEIGHT = "label_score", "label_reason", "label_weight"
-# Rows of a run among which is chosen: a uniform sample of the new rows.
+# Size of the uniform sample of new rows from which rows are drawn.
 POOL_ROWS = 20_000
 # Share of the chosen rows that are drawn with the same probability.
 RANDOM_SHARE = 0.2
@@ -36,7 +37,7 @@ UNSURE = 0.5
 
 
 class Pool:
-    """A uniform sample of the new rows that have a key and an answer.
+    """A uniform sample of the new rows that have a key and a prediction.
 
     Args:
         key: column of the key.
@@ -56,14 +57,14 @@ class Pool:
         """Adds rows.
 
         Args:
-            batch: of any file.
+            batch: rows of any file.
         """
         rows = batch.columns.num_rows
         answered = np.isfinite(batch.scores.reshape(rows, -1)).all(axis=1)
         chosen = np.flatnonzero(answered & np.asarray(batch.columns.column(self._key).is_valid()))
         if not len(chosen):
             return
-        # The rows with the smallest of as many random numbers are a uniform sample.
+        # Each row gets a random number; the rows with the smallest numbers are a uniform sample.
         numbers = self._rng.random(len(chosen))
         part = decode(batch.columns.take(pa.array(chosen)))
         self._parts.append((part, batch.scores[chosen], numbers))
@@ -101,7 +102,7 @@ class Choice(NamedTuple):
 
     Attributes:
         rows: indices into the pool.
-        weights: float64 [rows], how many served rows each stands for.
+        weights: number of served rows that each row represents, float64 [rows].
     """
 
     rows: np.ndarray
@@ -109,12 +110,12 @@ class Choice(NamedTuple):
 
 
 def choose(interest: np.ndarray, count: int, total: int, seed: int) -> Choice:
-    """Draws rows with probabilities that grow with their interest.
+    """Draws rows with probabilities that increase with their interest.
 
     Args:
-        interest: float64 [rows], from 0.
+        interest: float64 [rows], at least 0.
         count: number of rows to draw.
-        total: number of rows that the pool stands for.
+        total: number of rows that the pool represents.
         seed: seed of the random numbers.
     """
     rng, size = np.random.default_rng(seed), len(interest)
@@ -123,7 +124,7 @@ def choose(interest: np.ndarray, count: int, total: int, seed: int) -> Choice:
     if interest.sum() > 0:
         share = RANDOM_SHARE * share + (1 - RANDOM_SHARE) * interest / interest.sum()
     chances = _scale(share, count)
-    # In random order: neighbours in a log are alike.
+    # The order is random, because neighbouring rows of a log are similar.
     order = rng.permutation(size)
     ends = np.cumsum(chances[order])
     points = rng.random() + np.arange(round(ends[-1]))
@@ -144,14 +145,14 @@ def _scale(share: np.ndarray, count: int) -> np.ndarray:
 def write_next(
     pool: Pool, count: int, plans: Plans, state: State, findings: Sequence[Finding], folder: Path
 ) -> list[Path]:
-    """Writes the rows to label next; returns the path, nothing without new rows.
+    """Writes the rows to label next; returns the path, or None if there are no new rows.
 
     Args:
         pool: the new rows.
         count: number of rows to write.
         plans: schema, and the columns.
         state: the labels.
-        findings: what moved.
+        findings: the findings; changed slices and values get higher probabilities.
         folder: where the file is written.
 
     Raises:
@@ -186,7 +187,7 @@ def write_next(
 
 
 def may_show(plans: Plans, name: str) -> bool:
-    """Returns whether the values of a column may be written: not private, and not hashed.
+    """Returns whether the values of a column may be written: if it is neither private nor hashed.
 
     Args:
         plans: the columns.
@@ -198,7 +199,7 @@ def may_show(plans: Plans, name: str) -> bool:
 def _rate(
     columns: pa.RecordBatch, scores: np.ndarray, plans: Plans, findings: Sequence[Finding]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Returns how much each row would tell, and reason → mask of the rows, bool [rows]."""
+    """Returns the interest of each row, and reason → mask of the rows, bool [rows]."""
     interest, reasons = np.zeros(columns.num_rows), {}
     if plans.schema.task != "regression":
         doubt = _measure_doubt(scores)
@@ -218,7 +219,7 @@ def _rate(
 
 
 def _measure_doubt(scores: np.ndarray) -> np.ndarray:
-    """Returns 1 where two classes are equally likely, 0 where the model is sure, [rows]."""
+    """Returns the uncertainty, [rows]: 1 if two classes are equally likely, 0 if one is certain."""
     if scores.ndim == 1:
         scores = np.stack([1 - scores, scores], axis=1)
     ordered = np.sort(scores, axis=1)
@@ -227,7 +228,7 @@ def _measure_doubt(scores: np.ndarray) -> np.ndarray:
 
 
 def _find_strange(values: pa.Array, plan: Plan) -> np.ndarray:
-    """Returns which values are missing, unknown or outside of training, bool [rows]."""
+    """Returns which values are missing, unknown or outside the training range, bool [rows]."""
     found: np.ndarray = ~np.asarray(values.is_valid())
     if plan.kind == "category":
         known = set(plan.known)

@@ -1,4 +1,4 @@
-"""Labels that come later: joined to the answers by key, and the metrics of the served model."""
+"""Joins labels that arrive later to predictions, and computes metrics of the served model."""
 
 import json
 from collections.abc import Sequence
@@ -34,13 +34,14 @@ from trainer.watching.sketches import plan_columns, sketch
 from trainer.watching.state import Seen, State, hash_key
 
 LABELS = "labels"
-# Labelled periods that are measured; a page shows no more.
+# Maximum number of labelled periods that are measured and shown.
 MEASURED_PERIODS = 30
-# The main metric is red if it is clearly worse by this share; a calibration error by this much.
+# The main metric is red if it is significantly worse by this share, and a calibration error if it
+# is higher by this value.
 RED_CHANGE = 0.05
 CALIBRATION = "calibration_error"
 CALIBRATION_CHANGE, RED_CALIBRATION_CHANGE = 0.02, 0.05
-# Periods older than the expected delay are told if more than this share of the labels is missing.
+# Periods older than the expected delay are reported if more than this share of labels is missing.
 MISSING_LABELS = 0.2
 THRESHOLD = 0.5
 FIRST = "the first labelled period"
@@ -49,12 +50,12 @@ NORMAL_95 = 1.96
 
 
 class Expected(NamedTuple):
-    """The value of a metric that the served model should have.
+    """The expected value of a metric of the served model.
 
     Attributes:
         value: value of the metric.
-        error: its standard error.
-        source: where it was measured.
+        error: standard error of the value.
+        source: where the value was measured.
     """
 
     value: float
@@ -65,19 +66,19 @@ class Expected(NamedTuple):
 def read_labels(
     files: Sequence[LogFile], wanted: Wanted, key: str, state: State
 ) -> tuple[int, list[str]]:
-    """Reads what is new in files of labels.
+    """Reads new labels from files.
 
     Args:
-        files: with a key and a label in each row.
+        files: files with a key and a label in each row.
         wanted: the two columns.
-        key: column of the key.
-        state: where the labels are added.
+        key: key column.
+        state: the state, to which the labels are added.
 
     Returns:
         The number of new labels, and a line for each file that cannot be read.
 
     Raises:
-        TemporaryError: a bucket does not answer, or another watch writes the state.
+        TemporaryError: a bucket does not respond, or another watch writes the state.
     """
     total, problems = 0, []
     for file in files:
@@ -111,7 +112,9 @@ def _read_file(file: LogFile, wanted: Wanted, key: str, state: State) -> int:
     state.note_file(path, LABELS, Seen(file.mark, progress.records, rows, 0, progress.tail))
     if progress.records and not rows:
         label = wanted.schema.label.column
-        raise UserError(f"{path}: no row has a {key} and a known {label}; check the columns")
+        raise UserError(
+            f"{path}: no row has a value in {key} and a known label in {label}; check both"
+        )
     return rows
 
 
@@ -119,7 +122,7 @@ def find_ids(values: pa.Array, schema: Schema) -> np.ndarray:
     """Returns labels as class ids or numbers, float64 [rows]; NaN for a missing or unknown one.
 
     Args:
-        values: labels in the type of their column.
+        values: labels, in the type of their column.
         schema: defines the label.
     """
     if not schema.label.classes:
@@ -129,15 +132,16 @@ def find_ids(values: pa.Array, schema: Schema) -> np.ndarray:
 
 
 def judge_labels(plans: Plans, state: State, export: str, delay_days: int) -> list[Finding]:
-    """Returns the metrics of the served model by period and slice, drift and absence of labels.
+    """Returns findings about metrics by period and slice, and about drift and absence of labels.
 
-    Expected is what the gate measured; for what it did not measure, the first labelled period.
+    The expected value of a metric is that of the gate; if the gate did not measure it, that of the
+    first labelled period.
 
     Args:
         plans: schema, statistics and the columns.
-        state: answers and labels.
+        state: predictions and labels.
         export: folder of the export, with its gate.json.
-        delay_days: after so many days, labels should be there.
+        delay_days: number of days after which labels should have arrived.
     """
     counts = state.count_labels()
     due = [period for period in sorted(counts) if max(counts) - period >= delay_days]
@@ -207,7 +211,7 @@ def _expect(measured: dict[str, tuple[int, Measured]]) -> dict[tuple[str, str], 
 
 
 def _read_gate(export: str) -> dict[tuple[str, str], Expected]:
-    """Returns (slice, metric) → what the gate measured; empty if it did not judge the export."""
+    """Returns (slice, metric) → value that the gate measured; empty without a report of it."""
     try:
         return _parse_gate(json.loads(Path(export, EXTRA, GATE_REPORT).read_text("utf-8")))
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):

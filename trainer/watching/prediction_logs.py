@@ -1,4 +1,4 @@
-"""Rows of TensorFlow Serving's PredictionLog records."""
+"""Reads the rows of PredictionLog records of TensorFlow Serving."""
 
 from collections.abc import Iterator
 from typing import Any, Optional
@@ -13,10 +13,10 @@ class LogParser:
     """Converts PredictionLog records to rows.
 
     Args:
-        wanted: what is read.
+        wanted: the fields to read.
 
     Attributes:
-        skipped: number of records that contain no row: of another kind, or of another signature.
+        skipped: number of records without rows, because their kind or signature is another one.
     """
 
     def __init__(self, wanted: Wanted):
@@ -83,7 +83,7 @@ class LogParser:
         return features, [self._read_classes(one) for one in log.response.result.classifications]
 
     def _read_classes(self, answer: Any) -> Optional[list[float]]:
-        """Returns the scores in the order of the schema's classes, whatever order was answered."""
+        """Returns the scores in the order of the schema's classes."""
         scores = [each.score for each in answer.classes]
         labels = [each.label for each in answer.classes]
         for names in (
@@ -96,7 +96,7 @@ class LogParser:
 
 
 def _to_list(tensor: Any) -> list[Any]:
-    """Returns a TensorProto [rows, ...] as a list of one value, or list of values, for each row."""
+    """Returns a TensorProto [rows, ...] as a list: for each row a value, or a list of values."""
     array: np.ndarray = bridge.tf.make_ndarray(tensor)
     if array.ndim > 1 and array[:1].size == 1:
         array = array.reshape(-1)
@@ -105,7 +105,7 @@ def _to_list(tensor: Any) -> list[Any]:
 
 
 def _parse_example(example: Any) -> dict[str, Any]:
-    """Returns feature name → value, or list of values; a feature without values is left out."""
+    """Returns feature name → value, or list of values; features without values are omitted."""
     features = {}
     for name, feature in example.features.feature.items():
         kind = feature.WhichOneof("kind")

@@ -1,4 +1,4 @@
-"""Reads logged requests of any format, from a row on that an earlier run has reached."""
+"""Reads logged requests of any format, starting after the rows that an earlier run has read."""
 
 import gzip
 import json
@@ -19,8 +19,8 @@ from trainer.inputs.files import GZIP, JSON_SUFFIXES, PARQUET, DataFile, list_pa
 from trainer.watching.batches import Batch, Row, Wanted, from_rows, from_table
 from trainer.watching.prediction_logs import LogParser
 
-# Rows that are handled at once; with the columns of a row this bounds the memory. A row of JSON or
-# TFRecord is a Python object first, a row of a table is not.
+# Number of rows in a batch, which bounds the memory. Batches of JSON and TFRecord rows are smaller,
+# because these rows are first Python objects.
 BATCH_ROWS, TABLE_ROWS = 8_192, 65_536
 
 
@@ -29,8 +29,8 @@ class LogFile(NamedTuple):
 
     Attributes:
         file: the file and its format: tfrecord, json, csv or parquet.
-        mark: size and time of change, or generation; differs for two contents.
-        time: when it was written, seconds since 1970; stands for the time of rows without one.
+        mark: size and modification time, or generation; it changes with the content.
+        time: modification time, seconds since 1970; used for rows without a time.
     """
 
     file: DataFile
@@ -39,12 +39,12 @@ class LogFile(NamedTuple):
 
 
 class ReadState:
-    """How far a file has been read.
+    """The position up to which a file has been read.
 
     Attributes:
-        records: number of records or rows of the file that have been read, the skipped included.
-        skipped: number of those that contain no row.
-        tail: why the reading ended before the end of the file; "" if it did not.
+        records: number of records or rows that have been read, including skipped ones.
+        skipped: number of records that contain no row.
+        tail: why reading stopped before the end of the file; "" if it did not.
     """
 
     def __init__(self) -> None:
@@ -54,14 +54,14 @@ class ReadState:
 
 
 def find_logs(patterns: list[str], option: str) -> list[LogFile]:
-    """Returns the files that match paths, globs and folders; none is not an error.
+    """Returns the files that match paths, globs and folders; there may be none.
 
     Args:
-        patterns: local or gs://.
+        patterns: local or gs:// paths.
         option: the option that contains them, for messages.
 
     Raises:
-        UserError: a bucket cannot be read, or a package that TFRecord needs is not installed.
+        UserError: a bucket cannot be read, or a package that TFRecord files need is not installed.
     """
     found = []
     for path in dict.fromkeys(path for one in patterns for path in list_paths(one, option)):
@@ -105,12 +105,12 @@ def _inspect(path: str) -> DataFile:
 def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     """Yields the rows of a file after those that an earlier run has read.
 
-    A writer may be at work on the file: an incomplete last record is left for the next run.
+    The file may still be written: an incomplete last record is left for the next run.
 
     Args:
         file: the file.
-        wanted: what is read of each row.
-        done: number of records of the file that are passed over.
+        wanted: the fields to read from each row.
+        done: number of records at the start of the file to skip.
         progress: updated as batches are yielded.
 
     Raises:
@@ -127,7 +127,7 @@ def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> 
         yield from readers[file.format](file, wanted, done, progress)
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         message = " ".join(str(error).split())[:150]
-        raise UserError(f"{file.path}: {message}; log the file again") from error
+        raise UserError(f"{file.path}: {message}; remove the file, or log it again") from error
 
 
 def _read_tfrecord(
@@ -149,7 +149,7 @@ def _read_tfrecord(
     progress.skipped += parser.skipped
     if progress.records > done and parser.skipped == progress.records - done:
         raise UserError(
-            f"{file.path}: its records are not PredictionLog with rows; log requests as "
+            f"{file.path}: the file contains no PredictionLog records with rows; log requests as "
             "docs/watch.md describes"
         )
 
@@ -178,7 +178,7 @@ def _read_json(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -
 
 
 def _parse_object(values: dict[str, Any], wanted: Wanted) -> list[Row]:
-    """Returns the rows of a line: flat, or the bodies of a request and its answer."""
+    """Returns the rows of a line: a flat row, or the bodies of a request and its response."""
     body, answer = (
         values[name] if isinstance(values.get(name), dict) else values
         for name in ("request", "response")

@@ -1,7 +1,7 @@
-"""Asks the export again about logged rows: any difference from the logged answer is a fault.
+"""Predicts logged rows again with the export, and compares with the logged predictions.
 
-The export contains the transform of the training, so the same row must get the same answer. If it
-does not, the server has another model, or changes the row, or the log is not what was served.
+The export contains the preprocessing of the training, so a row must get the same prediction. If it
+does not, the server has another model or changes the row, or the log is not what was served.
 """
 
 from typing import Any
@@ -15,18 +15,19 @@ from trainer.schema import Schema, Statistics, resolve_defaults
 from trainer.watching.batches import Batch
 from trainer.watching.findings import GREEN, RED
 
-# Rows of one run that are asked again, and of one batch.
+# Number of rows that are predicted again in a run, and number per batch.
 MAX_ROWS, ROWS_EACH = 1_000, 100
-# Answers of float32 differ by less than this from machine to machine.
+# float32 predictions of two machines differ by less than this.
 TOLERANCE = 1e-4
 SHOWN = 10
 
 
 class Sample:
-    """Some of the logged rows of one version of the model.
+    """A sample of the logged rows of a version of the model.
 
     Args:
-        version: of the export; rows of other versions are left out, and rows without one are not.
+        version: version of the export. Rows of other versions are excluded; rows without a version
+            are included.
     """
 
     def __init__(self, version: str):
@@ -35,7 +36,7 @@ class Sample:
         self._rows = 0
 
     def add(self, path: str, batch: Batch) -> None:
-        """Keeps some rows of a batch that have an answer.
+        """Adds some rows of a batch that have a prediction.
 
         Args:
             path: path of the file, for messages.
@@ -52,10 +53,10 @@ class Sample:
             self._rows += len(chosen)
 
     def replay(self, export: str, schema: Schema, statistics: Statistics) -> dict[str, Any]:
-        """Asks an export about the rows; returns what differed, empty without rows.
+        """Predicts the rows with an export; returns the differences, empty without rows.
 
         Args:
-            export: its folder.
+            export: folder of the export.
             schema: schema of the export.
             statistics: statistics of the training data, for missing values.
 

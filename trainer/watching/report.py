@@ -1,4 +1,4 @@
-"""watch.json, watch.html and the summary: how the served model is, since when, and what to do."""
+"""Writes watch.json, watch.html and the summary: the findings, since when, and what to do."""
 
 import datetime
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ MARKS = {GREEN: "●", YELLOW: "▲", RED: "■"}
 
 
 class Outcome(NamedTuple):
-    """What a watch found.
+    """The results of a watch.
 
     Attributes:
-        model: as the user named it.
+        model: name of the model, as the user gave it.
         rows: number of rows in the state.
-        new_rows: number of rows that this run has read.
-        findings: findings of every period, green ones included.
-        problems: files that cannot be read, and the like; each makes the report yellow.
-        notes: what else is to be told.
-        replay: rows that were asked again, and what differed; empty: not done.
-        labels: period → answers with a key, and those with a label.
+        new_rows: number of rows that this run read.
+        findings: findings of every period, including green ones.
+        problems: problems such as unreadable files; each makes the report yellow.
+        notes: other messages.
+        replay: rows that were predicted again, and the differences; empty if this was not done.
+        labels: period → number of predictions with a key, and number of those with a label.
     """
 
     model: str
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
     @property
     def current(self) -> list[Current]:
-        """What is not green in the newest period."""
+        """The findings of the newest period that are not green."""
         return find_current(self.findings)
 
     @property
@@ -61,7 +61,7 @@ def write_report(outcome: Outcome, folder: Path) -> list[Path]:
     """Writes watch.html and watch.json; returns their paths.
 
     Args:
-        outcome: what was found.
+        outcome: results of the watch.
         folder: where they are written.
 
     Raises:
@@ -81,7 +81,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
     """Returns the content of watch.json.
 
     Args:
-        outcome: what was found.
+        outcome: results of the watch.
     """
     now = datetime.datetime.now(datetime.timezone.utc)
     periods = sorted({finding.period for finding in outcome.findings})
@@ -118,10 +118,10 @@ def _describe(finding: Finding) -> dict[str, Any]:
 
 
 def summarise(outcome: Outcome) -> str:
-    """Returns the summary: the status, and a line for each thing that is not green.
+    """Returns the summary: the status, and a line for each finding that is not green.
 
     Args:
-        outcome: what was found.
+        outcome: results of the watch.
     """
     lines = [
         f"{outcome.status}: {outcome.model}: {outcome.rows:,} rows, {outcome.new_rows:,} of them "
@@ -180,7 +180,7 @@ def _list_current(current: Sequence[Current]) -> html.Markup:
 
 
 def _draw_grid(findings: Sequence[Finding]) -> list[html.Markup]:
-    """A table of all columns by period, for all rows, then of the slices that are not green."""
+    """Returns tables by period: the columns of all rows, and slices that were not green."""
     parts = []
     for title, chosen in (
         ("all rows", [one for one in findings if not one.slice]),

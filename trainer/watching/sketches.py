@@ -1,7 +1,7 @@
-"""What is kept of a column of a period: counts by bin, of a size that does not depend on the rows.
+"""Sketches of columns: counts by bin, whose size does not depend on the number of rows.
 
-Sketches of two batches add up, so a late file only adds to the periods of its rows. No value of a
-private column or of a column whose values are hashed is kept.
+Sketches of two batches can be merged, so a late file only adds to the periods of its rows. A sketch
+contains no values of private columns or of columns whose values are hashed.
 """
 
 import math
@@ -18,10 +18,10 @@ from trainer.inputs.multivalent import split_column
 from trainer.inputs.streaming_statistics import fill_bins
 from trainer.schema import Bins, Schema, Statistics
 
-# Categories that are counted one by one, and unknown values that are kept as examples.
+# Maximum number of categories that are counted, and of unknown values that are kept as examples.
 MAX_COUNTED, MAX_EXAMPLES = 200, 5
 HASH_BINS = 20
-# Bins of probabilities: finer at both ends, where most scores of rare events are.
+# Bins of probabilities. They are narrower at both ends, where most scores of rare events are.
 PROBABILITIES = (0.001, 0.01, 0.02, 0.05, *(n / 10 for n in range(1, 10)), 0.95, 0.98, 0.99, 0.999)
 
 Kind = Literal["number", "category", "hash", "none"]
@@ -35,13 +35,13 @@ class Sketch(NamedTuple):
         missing: rows without a value.
         unreadable: values of another type than the schema's; they count as missing too.
         present: number of values.
-        mean: of numbers.
+        mean: mean of the numbers.
         squares: sum of squared differences of numbers from their mean.
-        low: smallest number; None without one.
-        high: largest number; None without one.
-        bins: number of values in each bin; numbers and hashes.
+        low: smallest number; None if there are no numbers.
+        high: largest number; None if there are no numbers.
+        bins: number of values in each bin of numbers or hashes.
         counts: category → number of values.
-        unknown: number of values that are no known category.
+        unknown: number of values that are not a known category.
         examples: some of the unknown values.
         outside: numbers outside the range of the training data.
     """
@@ -98,7 +98,7 @@ class Plan(NamedTuple):
     """How a column is sketched.
 
     Attributes:
-        kind: number, category, hash, or none: only missing values are counted.
+        kind: number, category or hash; none: only missing values are counted.
         edges: bounds of the bins of numbers, ascending.
         known: categories that the model knows.
         closed: whether any other category is unknown to the model.
@@ -229,7 +229,7 @@ def _add_categories(found: Sketch, values: pa.Array, plan: Plan) -> Sketch:
 
 
 def _hash(values: pa.Array) -> list[int]:
-    """Counts values by the bin of their hash, so that a change shows and no value is kept."""
+    """Counts values by the bin of their hash, which shows changes without storing values."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if pa.types.is_string(values.type):

@@ -1,9 +1,9 @@
-"""What a watch has read so far: one SQLite file, changed by whole transactions only.
+"""The state of a watch: one SQLite file, which is changed only by complete transactions.
 
-The sketches of a file and the note that it has been read are committed together. So a watch that is
-killed loses no row and counts none twice: its last transaction is undone when the file is opened
-again. Answers and labels are joined inside the file, by a hash of the key; the key itself is not
-stored.
+The sketches of a log file, and the position up to which it was read, are committed together. If a
+watch is killed, its last transaction is rolled back when the state is opened again, so no row is
+lost or counted twice. Predictions and labels are joined inside the file by a hash of the key. The
+key itself is not stored.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from trainer.watching.sketches import Sketch
 
 FORMAT = 1
 NAME = "watch.sqlite"
-# Answers of a period that are read for its metrics; of more, a random sample of this size.
+# Maximum number of predictions of a period for its metrics; if there are more, a random sample.
 MAX_ANSWERS = 200_000
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -43,11 +43,11 @@ class Seen(NamedTuple):
     """A file that was read.
 
     Attributes:
-        mark: of its content.
-        records: number of records read.
-        rows: number of rows among them.
+        mark: mark of its content, see LogFile.
+        records: number of records that were read.
+        rows: number of rows in these records.
         skipped: number of records without a row.
-        tail: why the reading ended before its end; "" if it did not.
+        tail: why reading stopped before the end of the file; "" if it did not.
     """
 
     mark: str
@@ -58,15 +58,15 @@ class Seen(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A logged answer, kept until its label is there.
+    """A logged prediction, stored until its label arrives.
 
     Attributes:
-        key: from hash_key.
+        key: hash from hash_key.
         period: period of the request.
         slices: names of the slices that the row belongs to.
         score: number, or one number for each class.
         version: version of the model.
-        unit: from hash_key: what is assigned to a version as a whole, such as a user.
+        unit: hash from hash_key of the unit that is assigned to a version, such as a user.
     """
 
     key: bytes
@@ -78,7 +78,7 @@ class Answer(NamedTuple):
 
 
 def hash_key(key: Any) -> bytes:
-    """Returns what stands for a key in the state.
+    """Returns the hash of a key, which is stored in its place.
 
     Args:
         key: number or text; 1 and "1" are the same key.
@@ -92,11 +92,11 @@ class State:
     """The state of a watch.
 
     Args:
-        path: path of the file; it is made if it does not exist.
-        facts: what the state was made for: model, period, slices. Another value is an error.
+        path: path of the file; it is created if it does not exist.
+        facts: settings of the state: model, period, slices. They must not change.
 
     Raises:
-        UserError: the file is damaged, or was made for something else.
+        UserError: the file is damaged, or was created with other settings.
         TemporaryError: another process writes it.
     """
 
@@ -105,7 +105,9 @@ class State:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"--state={path.parent}: {error.strerror}; name another") from error
+            raise UserError(
+                f"--state={path.parent}: {error.strerror}; name another folder"
+            ) from error
         with self._explained():
             # Transactions are begun and committed by name.
             self._database = sqlite3.connect(path, timeout=5, isolation_level=None)
@@ -124,8 +126,8 @@ class State:
         for name, value in facts.items():
             if stored.get(name) != value:
                 raise UserError(
-                    f"--state={self._path.parent}: was made for {name} {stored.get(name)!r:.100}, "
-                    f"not {value!r:.100}; name another folder"
+                    f"--state={self._path.parent}: was created for {name} "
+                    f"{stored.get(name)!r:.100}, not {value!r:.100}; name another folder"
                 )
 
     @contextlib.contextmanager
@@ -135,18 +137,18 @@ class State:
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 raise TemporaryError(
-                    f"--state={self._path.parent}: another trainer.watch writes it; try again"
+                    f"--state={self._path.parent}: another trainer.watch writes to it; wait for it"
                 ) from error
             raise UserError(f"--state={self._path.parent}: {error}; check the folder") from error
         except sqlite3.DatabaseError as error:
             raise UserError(
-                f"--state={self._path.parent}: {NAME} is damaged ({error}); remove it, and all "
-                "logs are read again"
+                f"--state={self._path.parent}: {NAME} is damaged ({error}); remove this file, and "
+                "all logs are read again"
             ) from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Makes everything that the `with` statement changes visible at once, or nothing.
+        """Applies all changes of a `with` statement as one transaction.
 
         Raises:
             TemporaryError: another process writes the state.
@@ -171,7 +173,7 @@ class State:
         self.close()
 
     def find_file(self, path: str) -> Optional[Seen]:
-        """Returns what is known of a file; None if nothing of it has been read.
+        """Returns how far a file has been read; None if it has not been read.
 
         Args:
             path: path of the file, as it is listed.
@@ -182,7 +184,7 @@ class State:
         return Seen(*found) if found else None
 
     def list_files(self, kind: str) -> dict[str, Seen]:
-        """Returns path → what is known of each file.
+        """Returns path → how far each file has been read.
 
         Args:
             kind: requests or labels.
@@ -193,12 +195,12 @@ class State:
         return {path: Seen(*rest) for path, *rest in found}
 
     def note_file(self, path: str, kind: str, seen: Seen) -> None:
-        """Notes what has been read of a file.
+        """Records how far a file has been read.
 
         Args:
             path: path of the file, as it is listed.
             kind: requests or labels.
-            seen: how far.
+            seen: how far it has been read.
         """
         self._database.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", (path, kind, *seen)
@@ -221,7 +223,7 @@ class State:
             )
 
     def read_note(self, name: str) -> Any:
-        """Returns what write_note has kept; None without it.
+        """Returns the value that write_note stored; None if there is none.
 
         Args:
             name: name of the note.
@@ -232,7 +234,7 @@ class State:
         return json.loads(found[0]) if found else None
 
     def write_note(self, name: str, value: Any) -> None:
-        """Keeps a value for later runs.
+        """Stores a value for later runs.
 
         Args:
             name: name of the note.
@@ -249,7 +251,7 @@ class State:
         return [period for (period,) in found]
 
     def list_slices(self) -> list[str]:
-        """Returns the slices with rows; the first is "", all rows."""
+        """Returns the slices that have rows; the first is "", which stands for all rows."""
         found = self._database.execute("SELECT DISTINCT slice FROM sketches ORDER BY slice")
         return [name for (name,) in found]
 
@@ -265,10 +267,10 @@ class State:
         return {(slice_, name): Sketch(*json.loads(value)) for slice_, name, value in found}
 
     def add_answers(self, answers: Iterable[Answer]) -> None:
-        """Keeps answers for their labels; of two answers with one key, the last counts.
+        """Stores predictions until their labels arrive; for equal keys, the last one counts.
 
         Args:
-            answers: in the order of the log.
+            answers: predictions in the order of the log.
         """
         self._database.executemany(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
@@ -279,24 +281,24 @@ class State:
         )
 
     def add_labels(self, labels: Iterable[tuple[bytes, float]]) -> None:
-        """Keeps labels, also those whose answers are not there yet.
+        """Stores labels, including those whose predictions have not been read yet.
 
         Args:
-            labels: (key from hash_key, class id or number); of two with one key, the last counts.
+            labels: (key from hash_key, class id or number); for equal keys, the last one counts.
         """
         self._database.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", labels)
 
     def has_label(self, key: bytes) -> bool:
-        """Returns whether the label of a key is there.
+        """Returns whether the label of a key is stored.
 
         Args:
-            key: from hash_key.
+            key: hash from hash_key.
         """
         found = self._database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone()
         return found is not None
 
     def count_labels(self) -> dict[int, tuple[int, int]]:
-        """Returns period → (answers with a key, those with a label)."""
+        """Returns period → (number of predictions with a key, number of those with a label)."""
         found = self._database.execute(
             "SELECT period, COUNT(*), COUNT(label) FROM answers LEFT JOIN labels USING (key) "
             "GROUP BY period"
@@ -306,11 +308,11 @@ class State:
     def read_labelled(
         self, period: int, most: int = MAX_ANSWERS
     ) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-        """Returns labels, scores and slices of the answers of a period with a label.
+        """Returns labels, scores and slices of the labelled predictions of a period.
 
         Args:
             period: the period.
-            most: maximum number; of more answers, a random sample, since the keys are hashes.
+            most: maximum number; if there are more, a random sample, because the keys are hashes.
         """
         found = self._database.execute(
             "SELECT label, score, slices FROM answers JOIN labels USING (key) "
@@ -324,7 +326,7 @@ class State:
     def read_outcomes(
         self, versions: Sequence[str]
     ) -> Iterator[tuple[bytes, str, np.ndarray, float]]:
-        """Yields unit, version, score and label of the labelled answers, unit by unit.
+        """Yields unit, version, score and label of the labelled predictions, unit by unit.
 
         Args:
             versions: two versions of the model.
@@ -338,7 +340,7 @@ class State:
             yield unit, version, np.array(json.loads(score), np.float64), label
 
     def forget(self, before: int) -> None:
-        """Removes the answers of old periods and their labels.
+        """Removes the predictions of old periods and their labels.
 
         Args:
             before: first period that is kept.

@@ -115,11 +115,11 @@ def test_each_mistake_is_one_line_and_nothing_is_overwritten(join, log, tmp_path
     assert "--labels" in join(2)
     assert "--key: the schema has no column 'idd'; did you mean id?" in join(2, good, "--key=idd")
     assert "--eval_by: the schema has no column 'town'" in join(2, good, "--eval_by=town")
-    assert "--requests: no rows yet" in join(2, good)
+    assert "--requests: the files contain no rows" in join(2, good)
     log.write(0)
     (tmp_path / "wrong.csv").write_text("id,bought\n0-00003,maybe\n")
     wrong = join(2, f"--labels={tmp_path / 'wrong.csv'}")
-    assert "wrong.csv: no row has a id and a known bought" in wrong
+    assert "wrong.csv: no row has a value in id and a known label in bought" in wrong
     assert "the files contain no rows" in join(2, "--labels=nowhere/*.csv")
     join(0, good)
     before = {path.name: path.read_bytes() for path in (tmp_path / "rows").iterdir()}

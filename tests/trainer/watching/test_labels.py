@@ -89,7 +89,7 @@ def test_labels_before_their_requests_and_wrong_files(watch, log, label, make):
     (log.folder.parent / "labels" / "wrong.csv").write_text("id,bought\n1,maybe\n")
     delay = "--label_delay_days=5"
     found = watch(4, flag, delay)
-    assert "wrong.csv: no row has a id and a known bought" in found["problems"][0]
+    assert "wrong.csv: no row has a value in id and a known label in bought" in found["problems"][0]
     log.write(1)
     assert watch(4, flag, delay)["labels"][1]["labels"] == 400
 

@@ -87,4 +87,4 @@ def test_records_of_another_kind_are_named(watch, log, make):
     path = log.folder / "a.tfrecord"
     make.tfrecord(path, make.rows(20))
     (problem,) = watch(4)["problems"]
-    assert "a.tfrecord: its records are not PredictionLog" in problem
+    assert "a.tfrecord: the file contains no PredictionLog records" in problem
