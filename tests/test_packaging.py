@@ -182,7 +182,7 @@ def test_it_runs_from_an_empty_folder(installed, tmp_path):
         ("estimator-trainer", "evaluate", "--all_checkpoints"),
         ("estimator-trainer", "schema", "python -m trainer.schema infer"),
         ("estimator-trainer", "kubernetes", "python -m trainer.kubernetes render"),
-        ("estimator-trainer", "vertex", "python -m trainer.vertex package"),
+        ("estimator-trainer", "vertex", "python -m trainer.vertex COMMAND"),
         ("estimator-bridge", "audit", "--format"),
     ],
 )

@@ -116,5 +116,5 @@ def test_without_the_extra(engine, module, capsys, monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == module else find_spec(name)
     )
-    with pytest.raises(UserError, match=f"{module} is not installed; pip install '.*,<"):
+    with pytest.raises(UserError, match=f"{module} is not installed; run pip install '.*,<"):
         run_check(["--schema=none.yaml", "--data=none.csv", f"--engine={engine}"])

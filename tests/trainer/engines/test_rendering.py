@@ -124,7 +124,7 @@ def test_batches_of_other_commands(command, module, flags, capsys):
     assert main([*words, "--", *flags[:1]]) in (0, 2)
     if command != "evaluate":
         assert main([*BASE, *DATAFLOW, "--output=x", f"--command={command}", "--", *flags]) == 2
-        message = f"--command={command}: a template runs predict or evaluate, since"
+        message = f"--command={command}: a template runs only predict or evaluate, because"
         assert message in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -148,9 +148,17 @@ def test_a_template_that_evaluates(tmp_path):
     "words, flags, message",
     [
         (["--name=Score"], FLAGS, "--name=Score: write at most 63 lower-case letters"),
-        (["--temp_location=tmp"], FLAGS, "--temp_location: name a gs:// folder"),
+        (
+            ["--temp_location=tmp"],
+            FLAGS,
+            "--temp_location: required for a template; name a gs:// folder",
+        ),
         (["--memory=8g"], FLAGS, "--memory: has no effect with --kind=dataflow-template"),
-        (["--template=score.json"], FLAGS, "--template=score.json: name a gs:// path"),
+        (
+            ["--template=score.json"],
+            FLAGS,
+            "--template=score.json: Dataflow reads the specification from a bucket",
+        ),
         ([], [], "give either --export=FOLDER or --job_dir=FOLDER"),
         (
             [],
@@ -163,7 +171,7 @@ def test_a_template_that_evaluates(tmp_path):
             "--engine: has no effect after --, because render sets it; remove it",
         ),
         (["--kind=dataproc-batch"], FLAGS, "--temp_location: has no effect"),
-        (["stray"], FLAGS, "flags of the command go after --"),
+        (["stray"], FLAGS, "write --name=value; flags of --command go after --"),
     ],
 )
 def test_wrong_options_are_one_line(words, flags, message, tmp_path, capsys):
@@ -177,8 +185,9 @@ def test_wrong_options_are_one_line(words, flags, message, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "words, message",
-    [(["--machine=3"], "an executor has 4, 8, 16 cores"), (["--memory=16"], "write a size"),
-     (["--spark_main=x.py"], "--spark_main=x.py: write an absolute path")],
+    [(["--machine=3"], "write the cores of an executor: 4, 8, 16"),
+     (["--memory=16"], "write a size"),
+     (["--spark_main=x.py"], "--spark_main=x.py: write the absolute path")],
 )  # fmt: skip
 def test_wrong_options_of_dataproc(words, message, capsys):
     assert main([*BASE, "--kind=dataproc-batch", *words, *FLAGS]) == 2

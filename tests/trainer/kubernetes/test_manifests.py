@@ -376,7 +376,11 @@ def test_files_of_this_machine_are_noted(tmp_path, capsys):
         (["--volume=claim:/mnt/job"], ["--job_dir=/mnt/other"], "is deleted with the container"),
         ([], ["--job_dir=gs://Bad_Bucket/x"], "is no name of a bucket"),
         ([], ["--fresh=gs://a-bucket/x"], "--fresh: a restarted pod would delete"),
-        ([], ["--secret.key=API_KEY"], "--secret.key: the pods read it from a Secret; name that"),
+        (
+            [],
+            ["--secret.key=API_KEY"],
+            "--secret.key: the pods read this variable from a Secret; name the Secret",
+        ),
         ([], ["--batchsize=3"], "did you mean --batch_size?"),
         (["--kind=pods"], [], "--kind"),
         (["--worker=2"], [], "did you mean --workers?"),

@@ -76,7 +76,12 @@ def test_a_watch_runs_by_the_clock(render):
     ("command", "words", "flags", "message"),
     [
         ("predict", [], [*PREDICT, "--output=predictions"], "is deleted with the container"),
-        ("predict", [], [*PREDICT, "--output=gs://b-b-b/x.csv"], "a folder as --output"),
+        (
+            "predict",
+            [],
+            [*PREDICT, "--output=gs://b-b-b/x.csv"],
+            "give --data=FILES and --output=FOLDER",
+        ),
         ("predict", [], [*PREDICT, OUTPUT, "--part=1/2"], "--parts=N before --"),
         ("predict", [], [*PREDICT, OUTPUT, "--colums=a"], "did you mean --columns"),
         ("predict", ["--workers=2"], [*PREDICT, OUTPUT], "--workers: has no effect"),
@@ -151,10 +156,10 @@ def test_a_claim_holds_the_predictions_of_spark(render):
     "words, flags, message",
     [
         (["--cpu=500m"], [OUTPUT], "--cpu=500m: Spark needs whole cores"),
-        (["--memory=1Gi"], [OUTPUT], "--memory=1Gi: Java has 1 GiB of it"),
+        (["--memory=1Gi"], [OUTPUT], "--memory=1Gi: Java gets 1 GiB of it"),
         (["--gpus=1"], [OUTPUT], "--gpus: has no effect with --kind=spark-application"),
         (["--parts=3"], [OUTPUT], "--parts: has no effect with --kind=spark-application"),
-        (["--spark_main=submitted.py"], [OUTPUT], "--spark_main=submitted.py: write an absolute"),
+        (["--spark_main=submitted.py"], [OUTPUT], "--spark_main=submitted.py: write the absolute"),
         (["--spark_version=4"], [OUTPUT], "--spark_version=4: write a version such as 4.0.1"),
         ([], ["--output=here"], "here: is deleted with the container"),
         (

@@ -172,9 +172,9 @@ def test_new_code_builds_the_image_that_the_pipeline_uses(write, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give either --on_data"),
+        ([], "give one of --on_data"),
         ([DATA[0]], "--topic and --on_data: give both"),
-        ([*DATA, f"--on_code={REPOSITORY}"], "give either --on_data"),
+        ([*DATA, f"--on_code={REPOSITORY}"], "give one of --on_data"),
         ([f"--on_code={REPOSITORY}"], "write the image without a tag"),
         (["--on_code=github.com/a/b"], "--on_code=github.com/a/b: write projects/"),
         ([*DATA, "--queue=a"], "--queue: has no effect with --cloudbuild"),

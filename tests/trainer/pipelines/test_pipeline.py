@@ -180,7 +180,7 @@ def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, 
     first, second = capfd.readouterr().out.splitlines()[-2:]
     assert "2 runs, none succeeded, 100% failed" in first
     assert "2 runs, mean " in second and "50% failed" in second
-    assert second.endswith("ended with 1 at schema_check")
+    assert second.endswith("step schema_check ended with 1")
 
 
 def test_a_verdict_that_changes_is_an_input_of_the_push(work):
@@ -219,7 +219,10 @@ def test_what_is_wrong_in_the_file_is_named(work, capfd):
         ([{"command": "trian"}], "no such command"),
         ([{"command": "push", "flag": {}}], "steps.0.flag"),
         ([CHECK, CHECK], "two steps have the name 'schema_check'"),
-        ([{"command": "push", "flags": {"to": "{train.job_dir}"}}], "{train.job_dir}: must be"),
+        (
+            [{"command": "push", "flags": {"to": "{train.job_dir}"}}],
+            "{train.job_dir}: no flag of an earlier step",
+        ),
     ):
         assert work(*steps)[0] == 2
         lines = capfd.readouterr().err.splitlines()

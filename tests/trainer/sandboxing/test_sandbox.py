@@ -50,10 +50,13 @@ def test_every_signature_is_queried_and_warm_up_requests_are_written(export, cap
 def test_limits_of_time_and_memory_are_failures_of_one_line(export, capsys):
     stale = export / "assets.extra/tf_serving_warmup_requests"
     stale.write_bytes(b"of another export")
-    for flag, expected in (("--memory_mib=20", "MiB of memory"), ("--timeout_secs=0.02", "ended")):
+    for flag, expected in (
+        ("--memory_mib=20", "MiB of memory"),
+        ("--timeout_secs=0.02", "--timeout_secs=0.02"),
+    ):
         assert command.main([f"--export={export}", flag]) == 3
         lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == 2 and lines[1].startswith("failed: starting: ended")
+        assert len(lines) == 2 and lines[1].startswith("failed: starting: killed")
         assert expected in lines[1]
     assert not stale.exists()
 

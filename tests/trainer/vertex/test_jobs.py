@@ -161,12 +161,13 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--region=here"], [], "--region=here: write a region"),
         (["--service_account=me"], [], "write NAME@PROJECT.iam"),
         (["--network=default"], [], "projects/NUMBER/global/networks/NAME"),
-        (["--tensorboard=projects/1/locations/asia-east1/tensorboards/2"], [], "in one region"),
+        (["--tensorboard=projects/1/locations/asia-east1/tensorboards/2"], [],
+         "use one region for both"),
         (["--tensorboard=projects/1/locations/us-central1/tensorboards/2"], [],
          "--tensorboard: needs --service_account"),
         (["--labels=Team=x"], [], "--labels: Team=x"),
         (["--labels=team"], [], "'team' is not a label; write KEY=VALUE"),
-        (["--timeout_secs=9999999"], [], "from 1 s to 7 days"),
+        (["--timeout_secs=9999999"], [], "write 1 to 604800 seconds"),
         (["--nfs=10.0.0.2:/x:/elsewhere"], [], "SERVER:/PATH:/mnt/nfs/POINT"),
         (["--nfs=10.0.0.2:/x:/mnt/nfs/x"], [], "through your own network; set --network"),
         (["--workers=2"], [], "2 worker(s) and no parameter server"),
@@ -181,7 +182,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         ([], ["--hparams=censsus"], "did you mean census?"),
         ([], ["--train_data=data/train.csv"], "is on this machine, where the job cannot read it"),
         ([], ["--train_data=gs://x/y"], "'x' is no name of a bucket"),
-        ([], ["--fresh=gs://a-bucket/census"], "--fresh: a restarted replica would delete"),
+        ([], ["--fresh=gs://a-bucket/census"], "--fresh: a restarted process would delete"),
         ([], ["--job_dir=/tmp/x"], "--job_dir=/tmp/x: is deleted with the container"),
         ([], ["--job_dir=gs://Bad_b/x"], "'Bad_b' is no name of a bucket"),
         (["--evaluator"], ["--job_dir=/gcs/a-bucket/x"], "write gs://a-bucket/x"),
@@ -190,7 +191,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--restart_job", "--disable_retries"], [], "remove one of them"),
         (["--tuning=censsus"], [], "did you mean census?"),
         (["--as=2.30"], [], "--as: no such TensorFlow to run as: '2.30'"),
-        (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and given"),
+        (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and also given"),
         (["--nmae=x"], [], "did you mean --name?"),
         (["--name=a\nserviceAccount: b"], [], "contains a character that cannot be printed"),
     ],
@@ -293,7 +294,7 @@ def test_a_damaged_first_line_of_a_job_is_an_error(tmp_path, first):
 def test_the_name_of_the_file_stays_in_the_comment(tmp_path, capsys):
     path = tmp_path / "job\nserviceAccount: b\n.yaml"
     assert vertex.main([*BASE, f"--output={path}", *TASK]) == 2
-    assert "rename the file" in capsys.readouterr().err and not path.exists()
+    assert "name another file" in capsys.readouterr().err and not path.exists()
 
 
 def test_unknown_fields_of_the_service_are_an_error(tmp_path, aiplatform):

@@ -89,10 +89,10 @@ def test_jobs_that_cannot_be_rehearsed_are_an_error(render, capsys):
     assert "does not run trainer.task" in capsys.readouterr().err
     path.write_text(text)
     assert vertex.main(["rehearse", f"--job={path}", "--put=gs://a-bucket/data=x"]) == 2
-    assert "set --emulator" in capsys.readouterr().err
+    assert "add --emulator" in capsys.readouterr().err
     assert vertex.main(["rehearse", f"--job={path}", "--emulator", "--put=gs://b-b/d=/no"]) == 2
-    assert "is not a folder of this machine" in capsys.readouterr().err
-    with pytest.raises(UserError, match="the first with one replica, the chief"):
+    assert "is not a folder on this machine" in capsys.readouterr().err
+    with pytest.raises(UserError, match="the first pool one replica, the chief"):
         rehearse.list_replicas(jobs.Job("x", "", {}, {"workerPoolSpecs": [{}]}), [], [])
 
 
