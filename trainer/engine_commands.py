@@ -36,7 +36,10 @@ class EngineCommand(NamedTuple):
         Raises:
             UserError: a flag is wrong or missing.
         """
-        values = self.parse(argv)
+        try:
+            values = self.parse(argv)
+        except UserError as error:
+            raise UserError(f"after --: {error}") from error
         if values is None:
             raise UserError("--help after --: the job would only print its flags; remove it")
         return values
@@ -48,9 +51,7 @@ def _parse_predict(argv: list[str]) -> Optional[Values]:
 
     values = parse(argv)
     if values is not None and (not values.data or is_file_name(values.output)):
-        raise UserError(
-            "after --: a job predicts files into a folder; give --data=FILES and --output=FOLDER"
-        )
+        raise UserError("a job predicts files into a folder; give --data=FILES and --output=FOLDER")
     return values
 
 
@@ -71,7 +72,7 @@ def _parse_infer(argv: list[str]) -> Optional[Values]:
 
     values = parse_infer(argv)
     if values is not None and not values.output:
-        raise UserError("after --: --output: not given; name a file for the schema")
+        raise UserError("--output: not given, but required: file for the schema")
     return values
 
 

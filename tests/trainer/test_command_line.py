@@ -27,18 +27,38 @@ for number, words in enumerate(json.load(sys.stdin)):
     if not child:
         for stream, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(f"{number}.{name}", os.O_WRONLY | os.O_CREAT), stream)
-        if words[1] != "--version":
+        if words[-1] != "--version":
             sys.exit(main(words))
         sys.argv = words
         runpy.run_module("trainer." + words[0], run_name="__main__", alter_sys=True)
     statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 json.dump(statuses, sys.stdout)
 """
+# Command line → start of the message.
+MISTAKES = {
+    ("vertex",): "no command given; use package, render",
+    ("kubernetes",): "no command given; write render",
+    ("engines",): "no command given; write render",
+    ("schema",): "no command given; use infer or check",
+    ("engines", "rendre"): "'rendre': no such command; write render",
+    ("vertex", "render", "--name"): "--name: the value is missing; write --name=VALUE",
+    ("vertex", "render", "--workers=x"): "--workers=x: write a non-negative integer",
+    ("kubernetes", "render", "--kind=pods"): "--kind=pods: write one of jobs, jobset, trainjob",
+    ("kubernetes", "render"): "--name: not given, but required: name of the job (--help lists",
+    ("push", "--keep=0"): "--keep=0: write a positive integer",
+    ("vertex", "rehearse"): "--job: not given, but required: job file that render has written",
+    ("vertex", "submit", "--job=missing.yaml", "--project=p"): "job missing.yaml: No such file",
+    ("vertex", "submit", "--", "--batch_size=3"): "submit takes no flags after --",
+    (
+        *("kubernetes", "render", "--name=x", "--image=a/b:1", "--command=gate"),
+        *("--", "--candidate=gs://a-bucket/job"),
+    ): "after --: --data: not given, but required: data files",
+}
 ASKED = [
     (command, argument)
     for command in COMMANDS
     for argument in ("--help", "--nonsense=1", "--version")
-]
+] + list(MISTAKES)
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +91,13 @@ def test_help_and_a_wrong_flag_need_no_tensorflow(command, answers):
     assert status == 0 and text.count("\n") > 5
     status, _, errors = answers[command, "--nonsense=1"]
     assert status == 2 and len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", MISTAKES)
+def test_a_mistake_is_one_line_with_a_remedy(words, answers):
+    status, text, errors = answers[words]
+    assert (status, text) == (2, "")
+    assert errors.startswith(f"error: {MISTAKES[words]}") and len(errors.splitlines()) == 1
 
 
 def run(*words):

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import platform
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -157,7 +158,7 @@ def parse_flags(
         suggestion = nearest(name, known).replace("mean ", "mean --")
         raise UserError(f"--{name}: no such flag{suggestion} {LISTED}") from error
     except flags.Error as error:
-        raise UserError(f"{' '.join(str(error).split())} {LISTED}") from error
+        raise UserError(f"{_explain(error, values)} {LISTED}") from error
     if values.version or values.help or values.helpfull:
         parts = [describe_version()] if values.version else [usage.strip(), describe(values)]
         with tolerate_closed_output():
@@ -167,6 +168,21 @@ def parse_flags(
         raise UserError(f"{rest[0]!r} is not a flag; {stray_hint}")
     _report_repeated(values, argv)
     return values
+
+
+def _explain(error: flags.Error, values: flags.FlagValues) -> str:
+    """Returns what is wrong with a flag and what to write, in place of the text of absl."""
+    text = " ".join(str(error).split())
+    missing = re.fullmatch(r"Missing value for flag --(\S+)", text)
+    if missing:
+        return f"--{missing[1]}: the value is missing; write --{missing[1]}=VALUE"
+    wrong = re.match(r"flag --([^=]+)=(.*?): ", text)
+    if wrong is None or wrong[1] not in values:
+        return text
+    parser = values[wrong[1]].parser
+    choices = getattr(parser, "enum_values", None)
+    wanted = f"one of {', '.join(choices)}" if choices else parser.syntactic_help
+    return f"--{wrong[1]}={wrong[2]}: write {wanted}" if wanted else text
 
 
 def describe_version() -> str:
@@ -181,23 +197,24 @@ def describe_version() -> str:
 
 
 def read_render(argv: list[str], usage: str) -> Optional[list[str]]:
-    """Returns the arguments after `render`; None if help or the version is printed instead.
+    """Returns the arguments after `render`; None if help or the version was printed instead.
 
     Args:
         argv: the arguments after the program's name.
-        usage: of the command.
+        usage: text of --help.
 
     Raises:
-        UserError: there is another subcommand.
+        UserError: the subcommand is missing or another one.
     """
-    if not argv or argv[0] in ("--help", "-h", "help"):
+    if argv and argv[0] in ("--help", "-h", "help"):
         print(usage.strip())
         return None
-    if argv[0] == "--version":
+    if argv and argv[0] == "--version":
         print(describe_version())
         return None
-    if argv[0] != "render":
-        raise UserError(f"{argv[0]!r}: no such command; the only command is render")
+    if not argv or argv[0] != "render":
+        problem = f"{argv[0]!r}: no such command" if argv else "no command given"
+        raise UserError(f"{problem}; write render and its flags (--help describes them)")
     return argv[1:]
 
 

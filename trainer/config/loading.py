@@ -68,7 +68,9 @@ def find_preset(name: str, option: str = "hparams", kind: str = "") -> Path:
     if Path(name).is_file():
         return Path(name)
     known = ", ".join(presets) or "none"
-    raise UserError(f"{option}: no file {name!r}{nearest(name, presets)} (presets: {known})")
+    raise UserError(
+        f"{option}: no file {name!r}{nearest(name, presets)}; name a file or a preset ({known})"
+    )
 
 
 # Characters that YAML can escape but UTF-8 text cannot contain: NUL and surrogates.

@@ -68,7 +68,8 @@ def _main(argv: list[str]) -> int:
     with commands.open_storage(values) as copies:
         deployment = Deployment(values.to)
         if values.list:
-            show(_describe(deployment))
+            none = f"{values.to}: no versions; check the path, or push an export"
+            show(_describe(deployment) or none)
             return 0
         status = _change(deployment, values, copies)
         if values.register and not status:
@@ -149,7 +150,7 @@ def _describe_labels(state: State) -> str:
 
 
 def _describe(deployment: Deployment) -> str:
-    """Returns one line per version."""
+    """Returns one line per version; empty if there are none."""
     state, present = deployment.read(), deployment.list_versions()
     labels = {number: name for name, number in state.labels.items()}
     lines = []
@@ -167,7 +168,7 @@ def _describe(deployment: Deployment) -> str:
         lines.append(f"{number:>4}  {label:<7} {text}")
     if state.pending is not None and state.pending.version not in present:
         lines.append(f"{state.pending.version:>4}          a push is running or was interrupted")
-    return "\n".join(lines) or "no versions"
+    return "\n".join(lines)
 
 
 def _define(values: flags.FlagValues) -> None:

@@ -89,16 +89,17 @@ def _main(argv: list[str]) -> int:
         "rehearse": _rehearse,
         **{name: _make_command(name) for name in serving_commands.COMMANDS},
     }
-    if not argv or argv[0] in ("--help", "-h", "help"):
+    if argv and argv[0] in ("--help", "-h", "help"):
         print(__doc__.strip())
         return 0
-    if argv[0] == "--version":
+    if argv and argv[0] == "--version":
         print(arguments.describe_version())
         return 0
-    if argv[0] not in known:
-        raise UserError(
-            f"{argv[0]!r}: no such command{nearest(argv[0], known)}; use {', '.join(known)}"
+    if not argv or argv[0] not in known:
+        problem = (
+            f"{argv[0]!r}: no such command{nearest(argv[0], known)}" if argv else "no command given"
         )
+        raise UserError(f"{problem}; use {', '.join(known)} (--help describes them)")
     ours, task_flags = arguments.split_task_flags(argv[1:])
     return known[argv[0]](ours, task_flags)
 

@@ -41,7 +41,7 @@ def test_each_default_that_differs_is_a_line():
     ours = {"Dense": {"units": 4, "name": "b", "inner": {"rate": [0.2]}, "new": 1}}
     assert list(compare_2x.configuration_lines(native, ours)) == [
         ".Dense.units: 4, not 3",
-        ".Dense.axis: gone; it was 1",
+        ".Dense.axis: missing; the original has 1",
         ".Dense.inner.rate: [0.2], not [0.1]",
     ]
 

@@ -145,7 +145,7 @@ def test_a_run_goes_on_after_the_last_area_that_is_stored(tmp_path, monkeypatch,
     assert len(asked.read_text().splitlines()) == 2
     measure()
     assert len(asked.read_text().splitlines()) == 2
-    assert "3 of 3 areas are stored; --anew runs them again" in capsys.readouterr().out
+    assert "3 of 3 areas have stored results; --anew runs them again" in capsys.readouterr().out
     assert measure(anew=True) == areas
     # Other packages, and other cases.
     monkeypatch.setitem(parity_1x.PACKAGES, "1.15.5", ["protobuf<3.20"])

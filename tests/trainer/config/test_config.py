@@ -164,7 +164,7 @@ def test_unreadable_files(tmp_path):
 def test_preset_by_name_and_unknown_preset(make):
     assert config_lib.find_preset("census") == make.root / "hparams" / "census.yaml"
     message = _refuse("censsus")
-    assert "no file 'censsus'; did you mean census? (presets: census" in message
+    assert "no file 'censsus'; did you mean census?; name a file or a preset (census" in message
     assert "natality" in message
 
 

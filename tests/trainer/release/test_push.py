@@ -325,7 +325,7 @@ def test_the_command(place, tmp_path, capsys):
         out, err = capsys.readouterr()
         return out + err
 
-    assert "no versions" in run("--list")
+    assert "no versions; check the path, or push an export" in run("--list")
     assert "is none" in run(f"--export={export}", status=3)
     assert place.list_numbers() == set()
     assert "give the reason" in run(f"--export={export}", "--force", status=2)

@@ -134,7 +134,7 @@ def test_an_endpoint_fits_the_type_of_the_service(folder, tmp_path, capsys):
     assert logged.enabled and logged.bigquery_destination.output_uri == "bq://a-project.logs.shop"
     for wrong, message in (
         (["--registry=a-project"], "--registry=a-project: write projects/"),
-        (["--machine=huge"], "--machine: no machine type"),
+        (["--machine=huge"], "--machine=huge: no such machine type"),
         (["--log_table=logs"], "--log_table=logs: write bq://"),
         (["--replicas=0,1"], "--replicas=0,1: write MINIMUM,MAXIMUM"),
     ):
