@@ -115,12 +115,12 @@ BRIDGE_ROOMS = {
         "convert.write convert.read convert.plan commands errors logs signals terminal"
     ),
     "convert.verify": (
-        "convert.write convert.read convert.plan process scaled_regression saved_model_files "
+        "convert.write convert.read convert.plan process scaled_regression model_files "
         "html_page commands errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
-        "convert.plan boosted_trees era tf1 private_tf checkpoint_paths errors logs current_folder "
+        "convert.plan boosted_trees era tf1 private_tf model_files errors logs current_folder "
         "file_limits text_encoding"
     ),
     "convert.plan": "errors",
@@ -128,23 +128,18 @@ BRIDGE_ROOMS = {
     "repair": (
         "loadable downgrade boosted_trees contrib_operations commands errors logs terminal versions"
     ),
-    "loadable": "downgrade checkpoint_index checkpoint_paths errors",
-    "downgrade": "process private_tf saved_model_files commands errors logs terminal versions",
-    "era": "process shims tf1 index_table versions errors notebook_cells",
+    "loadable": "downgrade model_files errors",
+    "downgrade": "process private_tf model_files commands errors logs terminal versions",
+    "era": "process shims tf1 model_files versions errors notebook_cells",
     "process": "downgrade era tf1 shims commands errors current_folder notebook_cells terminal",
-    "tf1": "era process tf1.contrib checkpoints private_tf errors terminal",
+    "tf1": "era process tf1.contrib model_files private_tf errors terminal",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
     "shims": "boosted_trees process private_tf errors",
-    "patches": "array_datasets checkpoints durable process private_tf",
+    "patches": "array_datasets model_files process private_tf",
     "array_datasets": "process private_tf",
-    "saving_beside": "private_tf",
-    "saved_model_files": "index_table errors",
-    "checkpoints": "checkpoint_index checkpoint_paths durable errors",
-    "checkpoint_index": "index_table private_tf",
-    "index_table": "",
-    "checkpoint_paths": "",
+    "model_files": "private_tf errors",
     "contrib_operations": "",
     "gradient_trees": "boosted_trees message_tables private_tf",
     "boosted_trees": "array_datasets message_tables process private_tf",
@@ -155,7 +150,6 @@ BRIDGE_ROOMS = {
     "start": "current_folder",
     "current_folder": "",
     "notebook_cells": "",
-    "durable": "",
     "private_tf": "",
     "versions": "",
     "commands": "errors signals terminal",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from ..errors import BridgeError, describe_os_error
-from ..saved_model_files import require_whole
+from ..model_files.saved_models import require_whole
 from ..versions import parse
 from .operations import Operations, minor
 from .rewrite import CannotDowngrade, rewrite_graph, rewrite_meta_graph

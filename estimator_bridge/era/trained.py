@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional
 
-from ..index_table import read_entries
+from ..model_files.index_table import read_entries
 from .folders import Folder, open_folder
 from .optimizers import REPLACED_IN
 

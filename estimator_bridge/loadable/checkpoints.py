@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..checkpoint_index import count_shards, read_values
-from ..checkpoint_paths import with_parts
 from ..downgrade.operations import find, known_versions
 from ..errors import BridgeError
+from ..model_files.checkpoint_index import count_shards, read_values
+from ..model_files.checkpoint_paths import with_parts
 
 __all__ = ["Contents", "read_checkpoint"]
 

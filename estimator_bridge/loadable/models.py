@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from ..checkpoint_paths import with_parts
+from ..model_files.checkpoint_paths import with_parts
 
 __all__ = ["Model", "find_models", "kind_of"]
 

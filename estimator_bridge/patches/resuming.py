@@ -18,7 +18,7 @@ import re
 import uuid
 from typing import Any, Optional
 
-from ..durable import BESIDE, rename_state, sync_checkpoint
+from ..model_files.durable import BESIDE, rename_state, sync_checkpoint
 from ..private_tf import (
     checkpoint_management,
     distribute_coordinator_context,
@@ -72,7 +72,7 @@ def _is_chief() -> bool:
 
 
 def _check(folder: str) -> None:
-    from .. import checkpoints
+    from ..model_files import checkpoints
 
     # A process that has trained here before has written the newest checkpoint itself.
     if "://" in folder or not os.path.isdir(folder) or checkpoints.was_checked(folder):
@@ -86,7 +86,7 @@ def _check(folder: str) -> None:
 
 def _find_stem(state: Optional[Any]) -> str:
     """Returns the name of the checkpoints before "-STEP"; a program may have chosen its own."""
-    from .. import checkpoints
+    from ..model_files import checkpoints
 
     path = state.model_checkpoint_path if state else ""
     match = re.fullmatch(r"(.+)-\d+", os.path.basename(path))

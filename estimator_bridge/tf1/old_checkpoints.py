@@ -141,7 +141,7 @@ def _gramians(reader: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[
 
 def _copy(reader: Any, names: Mapping[str, str], more: Mapping[str, Any], prefix: str) -> None:
     """Writes a checkpoint with the values of another under other names, and with more values."""
-    from estimator_bridge.checkpoints import write_values
+    from estimator_bridge.model_files.checkpoints import write_values
 
     values = {name: reader.get_tensor(old) for name, old in names.items()}
     write_values(prefix, {**values, **more})

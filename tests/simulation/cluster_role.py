@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
-import estimator_bridge.checkpoints
+import estimator_bridge.model_files.checkpoints
 from simulation import job
 from simulation.cluster_tf import Server, Training, TrainSpec
 from trainer import job_layout, storage
@@ -306,7 +306,7 @@ _REPLACED = {
     parameter_server: {"start_server": start_server},
     checkpoints: {"read_step": read_step},
     pinning: {"_has_index": has_index},
-    estimator_bridge.checkpoints: {"find_corruption": find_corruption},
+    estimator_bridge.model_files.checkpoints: {"find_corruption": find_corruption},
 }  # fmt: skip
 
 

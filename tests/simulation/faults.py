@@ -4,7 +4,7 @@ import contextlib
 from typing import Callable, NamedTuple
 from unittest import mock
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 from trainer import job_layout
 from trainer.cluster.servers import Servers
 from trainer.errors import UserError

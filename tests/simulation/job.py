@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 from simulation import kernel
 from trainer import job_layout, storage
 from trainer.console import Console
@@ -169,7 +169,7 @@ class Saver:
         return kept[-1]
 
     def _is_first_save(self, kept):
-        """Like the check of estimator_bridge.checkpoints: TensorFlow writes the graph last."""
+        """Like the check of model_files.checkpoints: TensorFlow writes the graph last."""
         graph = self.folder / f"model.ckpt-{kept[-1]}.meta"
         return len(kept) == 1 and not (self.folder / STATE).exists() and not graph.exists()
 

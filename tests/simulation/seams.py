@@ -15,12 +15,12 @@ import time
 from concurrent import futures
 from unittest import mock
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 from simulation import kernel
 from simulation.kernel import current
 
 PACKAGES = (
-    "estimator_bridge.durable",
+    "estimator_bridge.model_files.durable",
     "trainer.storage",
     "trainer.cluster",
     "trainer.roles",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.saving_beside import wait_for_checkpoints
+from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer import job_layout
 from trainer.console import Console
 from trainer.errors import UserError

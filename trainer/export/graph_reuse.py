@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Optional
 
 from google.protobuf import message_factory
 
-from estimator_bridge import durable, estimator, tf
+from estimator_bridge import estimator, tf
+from estimator_bridge.model_files import durable
 from trainer.export.fingerprint import EXTRA
 from trainer.storage import GRAPH
 

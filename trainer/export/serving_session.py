@@ -13,7 +13,7 @@ import numpy as np
 
 import estimator_bridge as bridge
 from estimator_bridge.errors import describe_os_error
-from estimator_bridge.saved_model_files import REMEDY, find_damage
+from estimator_bridge.model_files.saved_models import REMEDY, find_damage
 from trainer.errors import UserError
 
 # Receiver → name of the only input of its signatures; a receiver of raw tensors has other names.

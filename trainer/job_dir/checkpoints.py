@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Optional
 
 from estimator_bridge import tf
-from estimator_bridge.checkpoints import (
+from estimator_bridge.model_files.checkpoints import (
     ERRORS,
     find_corruption,
     has_all_shards,

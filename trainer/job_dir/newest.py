@@ -27,6 +27,6 @@ def latest_checkpoint(job_dir: str) -> Optional[str]:
     if named and (folder / f"{named.group(1)}.index").is_file():
         return str(folder / named.group(1))
     # Imported here, because it imports TensorFlow, and a new or usual job needs none for this.
-    from estimator_bridge import checkpoints
+    from estimator_bridge.model_files import checkpoints
 
     return checkpoints.latest_checkpoint(job_dir)

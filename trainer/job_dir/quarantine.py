@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from estimator_bridge import BridgeError
-from estimator_bridge.checkpoints import put_corrupt_aside
+from estimator_bridge.model_files.checkpoints import put_corrupt_aside
 from trainer.errors import UserError
 from trainer.job_dir import checkpoints
 from trainer.job_layout import CHECKPOINT_STATE

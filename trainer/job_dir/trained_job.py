@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
-from estimator_bridge.checkpoint_paths import find_paths
+from estimator_bridge.model_files.checkpoint_paths import find_paths
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError

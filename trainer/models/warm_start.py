@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.checkpoints import find_corruption
+from estimator_bridge.model_files.checkpoints import find_corruption
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.errors import UserError

@@ -31,7 +31,7 @@ from pathlib import Path
 
 from absl import flags
 
-from estimator_bridge.saved_model_files import find_damage
+from estimator_bridge.model_files.saved_models import find_damage
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import show

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.saving_beside import wait_for_checkpoints
+from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer.cluster import port_guard
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile

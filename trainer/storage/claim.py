@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, TextIO
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address

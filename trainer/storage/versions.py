@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Optional, Protocol
 
-from estimator_bridge.durable import sync_files
+from estimator_bridge.model_files.durable import sync_files
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.files import GRAPH, list_export, read_json, remove, write_json, write_text
 

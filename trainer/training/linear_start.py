@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.checkpoints import write_values
+from estimator_bridge.model_files.checkpoints import write_values
 from trainer.console import Console
 from trainer.features.encoding import IDS, NUMBERS
 from trainer.inputs.records import ROWS

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.saving_beside import wait_for_checkpoints
+from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
 from trainer.job_layout import CHECKPOINT_STEM
 from trainer.signals import Interrupted, SignalWatch

@@ -7,8 +7,8 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from estimator_bridge.checkpoint_paths import with_parts
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.model_files.checkpoint_paths import with_parts
 
 from ..plan.model import Schedule
 

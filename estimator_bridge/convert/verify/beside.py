@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.saved_model_files import require_whole
+from estimator_bridge.model_files.saved_models import require_whole
 
 __all__ = ["find_saved_model", "run_beside"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
-from estimator_bridge.saved_model_files import require_whole
+from estimator_bridge.model_files.saved_models import require_whole
 from estimator_bridge.terminal import escape_lines
 
 from ..plan.model import BASELINE_INPUT, Head, Plan, drops_units, model_inputs, without_dropout

@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.saved_model_files import require_whole
+from estimator_bridge.model_files.saved_models import require_whole
 
 from ..read.checkpoint import open_checkpoint
 from ..read.rows import Rows

@@ -190,7 +190,7 @@ WRONG_ROWS = {
 @contextlib.contextmanager
 def damaged_value(checkpoint, ending):
     """Flips a bit of a variable in a checkpoint while the context lasts."""
-    from estimator_bridge.checkpoint_index import read_values
+    from estimator_bridge.model_files.checkpoint_index import read_values
 
     values = read_values(Path(f"{checkpoint}.index"))
     (value,) = (one for one in values if one.name.endswith(ending))

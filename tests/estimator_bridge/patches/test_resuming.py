@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from estimator_bridge import BridgeError, checkpoints, durable, tf
+from estimator_bridge import BridgeError, tf
+from estimator_bridge.model_files import checkpoints, durable
 
 PROGRAM = """
     import sys
@@ -135,7 +136,7 @@ def test_a_checkpoint_is_on_the_disk_before_the_state_file_names_it(tmp_path, mo
         named = list(state.all_model_checkpoint_paths) if state else []
         synced[status.st_ino] = (status.st_size, status.st_mtime_ns, [Path(p).name for p in named])
 
-    monkeypatch.setattr("estimator_bridge.durable.os.fsync", note)
+    monkeypatch.setattr("estimator_bridge.model_files.durable.os.fsync", note)
     train(tmp_path, 3)
     assert list_steps(tmp_path) == [2, 3]
     for step in (2, 3):

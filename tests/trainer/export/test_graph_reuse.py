@@ -143,7 +143,7 @@ def test_an_export_is_on_the_disk_before_it_has_its_name(trained, tmp_path, monk
         names = list_exports(str(tmp_path / "exports"))
         synced[status.st_ino] = (len(names), status.st_size)
 
-    monkeypatch.setattr("estimator_bridge.durable.os.fsync", note)
+    monkeypatch.setattr("estimator_bridge.model_files.durable.os.fsync", note)
     kept, exporter = ExportGraphCache(trained.built), trained.exporter()
     for num, checkpoint in enumerate(trained.checkpoints):
         path = Path(_export(kept, exporter, tmp_path / "exports", checkpoint))

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimator_bridge import checkpoint_index, tf
+from estimator_bridge import tf
+from estimator_bridge.model_files import checkpoint_index
 from trainer.errors import TemporaryError, UserError
 from trainer.job_dir import checkpoints, pinning, quarantine
 

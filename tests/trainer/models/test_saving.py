@@ -2,7 +2,7 @@
 
 import threading
 
-from estimator_bridge import saving_beside
+from estimator_bridge.model_files import saving_beside
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training import progress
 

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from estimator_bridge import saving_beside, tf
+from estimator_bridge import tf
+from estimator_bridge.model_files import saving_beside
 from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError

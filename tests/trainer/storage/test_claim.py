@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 from trainer.errors import UserError
 from trainer.storage.claim import FolderClaim, locked
 from trainer.storage.disk import is_full_disk
@@ -142,7 +142,7 @@ def test_a_suspended_job_does_not_rename_its_state_file_over_that_of_a_later_job
         if when == "written":
             (tmp_path / "writer.json").write_text("{}")
         else:
-            monkeypatch.setattr("estimator_bridge.durable.os.replace", go_on)
+            monkeypatch.setattr("estimator_bridge.model_files.durable.os.replace", go_on)
         durable.rename_state(str(temporary), str(path))
     assert not path.exists() or path.read_text() == "of the later job"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from estimator_bridge.processor import has_bfloat16
-from estimator_bridge.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.models.fused.exchanging import Exchange, SameStartHook, add_gradients, merge_rows

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional, Protocol
 import numpy as np
 
 from estimator_bridge import tf
-from estimator_bridge.saving_beside import SaverBeside
+from estimator_bridge.model_files.saving_beside import SaverBeside
 from trainer.models.fused.layout import Block, Deep, Layout, Table
 
 DNN = "dnn"

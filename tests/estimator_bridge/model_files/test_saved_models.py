@@ -6,7 +6,7 @@ import pytest
 
 from estimator_bridge import tf
 from estimator_bridge.cli import main
-from estimator_bridge.saved_model_files import find_damage
+from estimator_bridge.model_files.saved_models import find_damage
 
 pytestmark = pytest.mark.versions
 

@@ -12,9 +12,9 @@ import google_crc32c
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from . import install
+from .. import install
+from ..private_tf import tensor_bundle_pb2
 from .index_table import read_entries
-from .private_tf import tensor_bundle_pb2
 
 install()
 

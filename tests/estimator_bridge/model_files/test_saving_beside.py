@@ -11,8 +11,9 @@ import forked
 import numpy as np
 import pytest
 
-from estimator_bridge import durable, saving_beside, tf
-from estimator_bridge.saving_beside import SaverBeside, wait_for_checkpoints
+from estimator_bridge import tf
+from estimator_bridge.model_files import durable, saving_beside
+from estimator_bridge.model_files.saving_beside import SaverBeside, wait_for_checkpoints
 
 
 class _Model:
@@ -144,7 +145,7 @@ def test_a_program_killed_while_it_writes_loses_only_that_checkpoint(tmp_path, m
     program = f"""
         import os, sys, threading
         sys.path.insert(0, {str(os.path.dirname(__file__))!r})
-        from estimator_bridge import durable, saving_beside
+        from estimator_bridge.model_files import durable, saving_beside
         from test_saving_beside import _Model
 
         model, path = _Model(), os.path.join(sys.argv[1], "model.ckpt")

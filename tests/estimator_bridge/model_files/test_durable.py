@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from estimator_bridge import durable
+from estimator_bridge.model_files import durable
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -19,7 +19,7 @@ def synced(monkeypatch):
         fsync(descriptor)
         inodes.append(os.fstat(descriptor).st_ino)
 
-    monkeypatch.setattr("estimator_bridge.durable.os.fsync", note)
+    monkeypatch.setattr("estimator_bridge.model_files.durable.os.fsync", note)
     return inodes
 
 
@@ -50,7 +50,7 @@ def test_a_disk_that_fails_is_an_error(tmp_path, monkeypatch, number):
     def fail(descriptor):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("estimator_bridge.durable.os.fsync", fail)
+    monkeypatch.setattr("estimator_bridge.model_files.durable.os.fsync", fail)
     with pytest.raises(OSError, match=os.strerror(number)):
         durable.sync_files([str(tmp_path)])
 
@@ -59,5 +59,5 @@ def test_a_file_system_without_the_call_is_no_error(tmp_path, monkeypatch):
     def fail(descriptor):
         raise OSError(errno.EINVAL, "Invalid argument")
 
-    monkeypatch.setattr("estimator_bridge.durable.os.fsync", fail)
+    monkeypatch.setattr("estimator_bridge.model_files.durable.os.fsync", fail)
     durable.sync_files([str(tmp_path)])

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
-from .private_tf import saver, session
+from ..private_tf import saver, session
 
 __all__ = ["SaverBeside", "wait_for_checkpoints"]
 
@@ -33,7 +33,7 @@ class _Writing:
 
     def wait(self) -> None:
         """Waits until it is written, and raises what has prevented that."""
-        from . import tf
+        from .. import tf
 
         self._thread.join()
         if isinstance(self._error, tf.errors.OutOfRangeError):
@@ -122,7 +122,7 @@ class _Writer:
     """
 
     def __init__(self, names: Sequence[str], tensors: Sequence[Any]):
-        from . import tf
+        from .. import tf
 
         with tf.Graph().as_default() as graph, tf.device("/cpu:0"):
             self._values = [tf.compat.v1.placeholder(each.dtype, each.shape) for each in tensors]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
 
-from .errors import BridgeError
+from ..errors import BridgeError
 from .index_table import read_entries, read_number
 
 __all__ = ["REMEDY", "find_damage", "require_whole"]

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from . import install
+from .. import install
+from ..errors import BridgeError
 from .checkpoint_index import count_shards, find_fault, read_values
 from .checkpoint_paths import find_paths
 from .durable import BESIDE
-from .errors import BridgeError
 
 install()
 

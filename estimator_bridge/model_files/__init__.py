@@ -1,0 +1,1 @@
+"""Lists, checks and writes the files of checkpoints and SavedModels."""
