@@ -24,7 +24,7 @@ from typing import Any, Optional
 
 from . import patches, private_tf, versions
 from .errors import BridgeError
-from .logs import hide_deprecations_by_default, set_verbosity
+from .output.logs import hide_deprecations_by_default, set_verbosity
 from .process.fast_import import fast_imports
 from .process.importing import ModuleSupplier, around_import, call_when_imported
 from .processor import prefer_onednn

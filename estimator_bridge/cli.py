@@ -7,7 +7,7 @@ from typing import Optional
 
 from . import commands
 from .errors import BridgeError
-from .terminal import tolerate_closed_output
+from .output.terminal import tolerate_closed_output
 
 __all__ = ["main"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from .errors import BridgeError, describe_os_error
+from .output.terminal import end_output
 from .signals import SignalReceived, end_command, handle_signals
-from .terminal import end_output
 
 __all__ = ["Parser", "run"]
 

@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 
-from .terminal import escape
+from .output.terminal import escape
 
 __all__ = ["BridgeError", "describe_os_error"]
 

@@ -103,36 +103,37 @@ TRAINER = {
 # The same of `estimator_bridge`; "" is its __init__.
 BRIDGE_ROOMS = {
     "__main__": "cli",
-    "cli": "commands errors terminal",
+    "cli": "commands errors output",
     "doctor": "shims tf1 versions commands",
     "probe": "",
     "probe_1x": "",
     "audit": (
-        "repair loadable downgrade era shims tf1 tf1.contrib html_page commands errors logs "
-        "notebook_cells signals terminal"
+        "repair loadable downgrade era shims tf1 tf1.contrib commands errors output.logs "
+        "notebook_cells signals output"
     ),
     "convert.command": (
-        "convert.write convert.read convert.plan commands errors logs signals terminal"
+        "convert.write convert.read convert.plan commands errors output.logs signals output"
     ),
     "convert.verify": (
         "convert.write convert.read convert.plan process scaled_regression model_files "
-        "html_page commands errors logs terminal"
+        "commands errors output output.logs"
     ),
     "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
-        "convert.plan boosted_trees era tf1 private_tf model_files errors logs current_folder "
-        "file_limits text_encoding"
+        "convert.plan boosted_trees era tf1 private_tf model_files errors output.logs "
+        "current_folder file_limits text_encoding"
     ),
     "convert.plan": "errors",
     "convert": "",
     "repair": (
-        "loadable downgrade boosted_trees contrib_operations commands errors logs terminal versions"
+        "loadable downgrade boosted_trees contrib_operations commands errors output "
+        "output.logs versions"
     ),
     "loadable": "downgrade model_files errors",
-    "downgrade": "process private_tf model_files commands errors logs terminal versions",
+    "downgrade": "process private_tf model_files commands errors output.logs output versions",
     "era": "process shims tf1 model_files versions errors notebook_cells",
-    "process": "downgrade era tf1 shims commands errors current_folder notebook_cells terminal",
-    "tf1": "era process tf1.contrib model_files private_tf errors terminal",
+    "process": "downgrade era tf1 shims commands errors current_folder notebook_cells output",
+    "tf1": "era process tf1.contrib model_files private_tf errors output",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
@@ -144,7 +145,7 @@ BRIDGE_ROOMS = {
     "gradient_trees": "boosted_trees message_tables private_tf",
     "boosted_trees": "array_datasets message_tables process private_tf",
     "message_tables": "",
-    "logs": "process",
+    "output.logs": "process",
     "processor": "",
     "scaled_regression": "",
     "start": "current_folder",
@@ -152,11 +153,10 @@ BRIDGE_ROOMS = {
     "notebook_cells": "",
     "private_tf": "",
     "versions": "",
-    "commands": "errors signals terminal",
-    "errors": "terminal",
+    "commands": "errors signals output",
+    "errors": "output",
     "signals": "",
-    "html_page": "terminal",
-    "terminal": "",
+    "output": "",
     "file_limits": "errors",
     "text_encoding": "",
 }

@@ -4,7 +4,7 @@ import runpy
 import sys
 from typing import Optional
 
-from estimator_bridge.terminal import tolerate_closed_output
+from estimator_bridge.output.terminal import tolerate_closed_output
 from trainer.errors import USER_ERROR_STATUS, nearest
 
 # Command → its description. Each command is a module of this package; only the chosen one is

@@ -11,7 +11,7 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, Optional, TextIO, Union
 
-from estimator_bridge.terminal import (
+from estimator_bridge.output.terminal import (
     describe_progress,
     escape,
     escape_lines,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Optional
 
-from estimator_bridge.terminal import escape
+from estimator_bridge.output.terminal import escape
 
 # Exit status of every command after an error that only the user can correct.
 USER_ERROR_STATUS = 2

@@ -6,7 +6,7 @@ import traceback
 from typing import Optional
 
 import estimator_bridge
-from estimator_bridge.terminal import tolerate_closed_output
+from estimator_bridge.output.terminal import tolerate_closed_output
 from trainer import config as config_lib
 from trainer.api.jobs import Host, announce_error, run_in_workspace
 from trainer.config import flags

@@ -12,8 +12,14 @@ from typing import Optional
 from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.loadable.models import find_models, kind_of
-from estimator_bridge.logs import set_verbosity
-from estimator_bridge.terminal import describe_progress, escape_lines, find_width, fit, fit_live
+from estimator_bridge.output.logs import set_verbosity
+from estimator_bridge.output.terminal import (
+    describe_progress,
+    escape_lines,
+    find_width,
+    fit,
+    fit_live,
+)
 
 from .. import notebook_cells
 from . import html, text

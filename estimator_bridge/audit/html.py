@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..html_page import Markup, page, paragraph, section, text
+from ..output.html_page import Markup, page, paragraph, section, text
 from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, data
 from .text import IMPLICIT, SLOW, VERDICT_WORDS, hours, instead, size, summary

@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Optional
 
-from ..terminal import quote_command
+from ..output.terminal import quote_command
 from .files import Reading
 
 __all__ = ["Start", "command", "find_start", "homes_of"]

@@ -11,9 +11,9 @@ from typing import Optional
 
 from ..commands import Parser
 from ..errors import BridgeError
-from ..logs import set_verbosity
+from ..output.logs import set_verbosity
+from ..output.terminal import escape
 from ..signals import SignalReceived
-from ..terminal import escape
 from .plan.columns import Raw
 from .plan.model import Plan
 from .read.checkpoint import Checkpoint, open_checkpoint

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..commands import Parser
 from ..errors import BridgeError
-from ..logs import set_verbosity
-from ..terminal import escape
+from ..output.logs import set_verbosity
+from ..output.terminal import escape
 from . import addresses, files, operations, proof
 
 __all__ = ["main"]

@@ -12,7 +12,7 @@ from typing import Any
 from .. import current_folder, era
 from ..commands import Parser
 from ..errors import BridgeError
-from ..terminal import escape
+from ..output.terminal import escape
 from . import run
 
 __all__ = ["main"]

@@ -15,9 +15,10 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import current_folder, era, install, notebook_cells, terminal, tf1
+from .. import current_folder, era, install, notebook_cells, tf1
 from ..era import advice, choice
 from ..errors import BridgeError
+from ..output import terminal
 from ..tf1 import generators
 from . import batch_first, children, notebooks
 from .importing import prefer_folders

@@ -13,8 +13,8 @@ from ..commands import Parser
 from ..downgrade import files, operations, proof
 from ..errors import BridgeError
 from ..loadable import find_unsupported
-from ..logs import set_verbosity
-from ..terminal import escape
+from ..output.logs import set_verbosity
+from ..output.terminal import escape
 from ..versions import installed_tensorflow
 from .graphs import HUB_FILE, answer, compare_answers, open_frozen, open_module, write
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge import terminal
+from estimator_bridge.output import terminal
 from estimator_bridge.private_tf import data_nest, ops, script_ops
 from estimator_bridge.process import batch_first
 from estimator_bridge.tf1.generators.effects import has_effect

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge import terminal
+from estimator_bridge.output import terminal
 from estimator_bridge.private_tf import batch_op
 from estimator_bridge.process import batch_first
 from estimator_bridge.tf1 import batched_calls

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge import terminal
+from estimator_bridge.output import terminal
 from estimator_bridge.private_tf import config_pb2
 from estimator_bridge.process import batch_first
 from estimator_bridge.tf1.batched_maps import are_elementwise

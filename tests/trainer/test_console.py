@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from estimator_bridge import BridgeError
-from estimator_bridge.terminal import format_table
+from estimator_bridge.output.terminal import format_table
 from trainer.console import LIVE_SECS, PLAIN_SECS, Console, Progress, show
 from trainer.errors import JobEnded, UserError
 from trainer.schema.__main__ import main

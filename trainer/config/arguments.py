@@ -14,7 +14,7 @@ from absl import flags
 
 from estimator_bridge import era
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.terminal import tolerate_closed_output
+from estimator_bridge.output.terminal import tolerate_closed_output
 from trainer.errors import UserError, nearest
 
 # Flags that absl adds to every command.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from absl import flags
 
-from estimator_bridge.terminal import SEPARATOR, find_width
+from estimator_bridge.output.terminal import SEPARATOR, find_width
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require

@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 from absl import flags
 
-from estimator_bridge.terminal import escape, escape_lines, quote_command
+from estimator_bridge.output.terminal import escape, escape_lines, quote_command
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require

@@ -27,7 +27,7 @@ from typing import Any
 
 from absl import flags
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.engine_commands import COMMANDS, EngineCommand

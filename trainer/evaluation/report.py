@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Optional
 
-from estimator_bridge.terminal import find_width, format_table
+from estimator_bridge.output.terminal import find_width, format_table
 from trainer import job_layout, storage
 from trainer.errors import UserError
 from trainer.metrics import slices

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Optional
 from absl import flags
 
 import estimator_bridge as bridge
-from estimator_bridge.terminal import find_width
+from estimator_bridge.output.terminal import find_width
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from estimator_bridge.terminal import format_table
+from estimator_bridge.output.terminal import format_table
 from trainer import storage
 from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, GATE_PAGE, GATE_REPORT, GATE_SUMMARY

@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 from absl import flags
 
-from estimator_bridge.terminal import escape, find_width, format_table
+from estimator_bridge.output.terminal import escape, find_width, format_table
 from trainer import storage
 from trainer.config.arguments import parse_flags
 from trainer.config.commands import define_storage, open_storage

@@ -26,7 +26,7 @@ from typing import Any, Optional
 
 from absl import flags
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.errors import USER_ERROR_STATUS, UserError
 from trainer.kubernetes import security, spark

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from absl import flags
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.errors import UserError
 from trainer.kubernetes.command_line import define_pod, read_request

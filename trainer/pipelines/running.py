@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
 from trainer.pipelines.history import History
 from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from estimator_bridge.html_page import (
+from estimator_bridge.output.html_page import (
     Content,
     Markup,
     attribute,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer import job_layout
 from trainer.data_validation.check import Finding
 from trainer.export.choose import choose_export

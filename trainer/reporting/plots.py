@@ -7,7 +7,7 @@ from typing import Any, Optional
 import numpy as np
 import numpy.typing as npt
 
-from estimator_bridge.terminal import escape
+from estimator_bridge.output.terminal import escape
 from trainer import job_layout, storage
 from trainer.drawing import open_figure
 from trainer.job_dir.metrics_log import MetricsLog

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from estimator_bridge.terminal import find_width, format_table, quote_command
+from estimator_bridge.output.terminal import find_width, format_table, quote_command
 from trainer import job_layout, storage
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog

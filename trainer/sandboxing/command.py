@@ -25,7 +25,7 @@ from typing import Any, Optional
 
 from absl import flags
 
-from estimator_bridge.terminal import find_width, format_table
+from estimator_bridge.output.terminal import find_width, format_table
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show

@@ -1,7 +1,7 @@
 """Describes the plan of a job in one log line."""
 
+from estimator_bridge.output.terminal import format_secs
 from estimator_bridge.processor import has_bfloat16
-from estimator_bridge.terminal import format_secs
 from trainer import config as config_lib
 from trainer.training.plan import JobPlan
 

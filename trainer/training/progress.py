@@ -5,7 +5,7 @@ import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.terminal import SEPARATOR, format_secs
+from estimator_bridge.output.terminal import SEPARATOR, format_secs
 from trainer.console import Console
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.pace import Pace

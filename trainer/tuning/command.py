@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional
 import yaml
 from absl import flags
 
-from estimator_bridge.terminal import find_width
+from estimator_bridge.output.terminal import find_width
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage

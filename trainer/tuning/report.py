@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import yaml
 
-from estimator_bridge.terminal import SEPARATOR
+from estimator_bridge.output.terminal import SEPARATOR
 from trainer import config as config_lib
 from trainer import storage
 from trainer.drawing import load_matplotlib

@@ -27,7 +27,7 @@ from typing import Optional
 
 from absl import flags
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.output.terminal import quote_command
 from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest

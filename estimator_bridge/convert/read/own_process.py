@@ -96,7 +96,7 @@ def _answer(options: argparse.Namespace, exports: str) -> Any:
 
 
 def _main(folder: str) -> None:
-    from estimator_bridge.logs import set_verbosity
+    from estimator_bridge.output.logs import set_verbosity
 
     request = json.loads((Path(folder) / "request.json").read_text(encoding="utf-8"))
     options = argparse.Namespace(**request["options"])

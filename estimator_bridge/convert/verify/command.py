@@ -12,9 +12,9 @@ import numpy as np
 
 from estimator_bridge.commands import Parser
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.logs import set_verbosity
 from estimator_bridge.model_files.saved_models import require_whole
-from estimator_bridge.terminal import escape_lines
+from estimator_bridge.output.logs import set_verbosity
+from estimator_bridge.output.terminal import escape_lines
 
 from ..plan.model import BASELINE_INPUT, Head, Plan, drops_units, model_inputs, without_dropout
 from ..read.input_function import read_input_fn

@@ -3,8 +3,8 @@
 import sys
 from typing import Any
 
-from ...html_page import Markup, page, paragraph, section, table, text
-from ...terminal import find_width, format_table
+from ...output.html_page import Markup, page, paragraph, section, table, text
+from ...output.terminal import find_width, format_table
 
 __all__ = ["to_html", "to_text"]
 

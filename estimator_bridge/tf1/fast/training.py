@@ -5,7 +5,7 @@ import sys
 import threading
 from typing import Any, Optional
 
-from estimator_bridge import terminal
+from estimator_bridge.output import terminal
 from estimator_bridge.private_tf import estimator_estimator
 from estimator_bridge.tf1.fast import lookups
 

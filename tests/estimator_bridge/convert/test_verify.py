@@ -20,7 +20,7 @@ from estimator_bridge.convert.verify.differences import (
     compare_outputs,
     metrics_of,
 )
-from estimator_bridge.html_page import POLICY
+from estimator_bridge.output.html_page import POLICY
 
 KERAS = importlib.metadata.version("keras")
 needs_keras_3 = pytest.mark.skipif(

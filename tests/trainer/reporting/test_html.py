@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from estimator_bridge.html_page import POLICY
+from estimator_bridge.output.html_page import POLICY
 from trainer.reporting import html
 
 pytestmark = pytest.mark.quick

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from estimator_bridge import estimator, tf
-from estimator_bridge.terminal import format_secs
+from estimator_bridge.output.terminal import format_secs
 from trainer.console import Console
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.pace import Pace

@@ -96,7 +96,7 @@ def test_other_output_during_the_import_is_kept():
         import os, sys
         import estimator_bridge
         estimator_bridge.set_verbosity("warning")
-        from estimator_bridge import logs
+        from estimator_bridge.output import logs
         with logs._quiet_import():
             os.write(2, b"one\\nI0 oneDNN custom operations are on.\\ntwo\\nthree without an end")
         print("four", file=sys.stderr)

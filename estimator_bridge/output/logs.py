@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Optional, cast
 
-from .process.importing import around_import
+from ..process.importing import around_import
 
 __all__ = ["LEVELS", "hide_deprecations_by_default", "set_verbosity"]
 

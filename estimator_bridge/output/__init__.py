@@ -1,0 +1,1 @@
+"""What is printed and written for people to read: terminals, logs, HTML pages."""
