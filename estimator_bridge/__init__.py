@@ -7,12 +7,12 @@
 Importing this package imports no TensorFlow: `tf` and `estimator` are loaded on first use.
 """
 
-from . import current_folder
+from .command_line import current_folder
 
 current_folder.remove()
 
 # ruff: noqa: E402
-from . import start
+from .command_line import start
 
 start.prepare_command()
 

@@ -5,7 +5,7 @@ import importlib
 import sys
 from typing import Optional
 
-from . import commands
+from .command_line import commands
 from .errors import BridgeError
 from .output.terminal import tolerate_closed_output
 

@@ -12,7 +12,7 @@ import tempfile
 from typing import Any, NamedTuple, Optional
 
 from . import versions
-from .commands import Parser
+from .command_line.commands import Parser
 from .shims import keras2, needed_by
 from .tf1.imports import TF2_PACKAGES_VARIABLE
 

@@ -103,36 +103,36 @@ TRAINER = {
 # The same of `estimator_bridge`; "" is its __init__.
 BRIDGE_ROOMS = {
     "__main__": "cli",
-    "cli": "commands errors output",
-    "doctor": "shims tf1 versions commands",
+    "cli": "command_line errors output",
+    "doctor": "shims tf1 versions command_line",
     "probe": "",
     "probe_1x": "",
     "audit": (
-        "repair loadable downgrade era shims tf1 tf1.contrib commands errors output.logs "
-        "notebook_cells signals output"
+        "repair loadable downgrade era shims tf1 tf1.contrib command_line errors output.logs "
+        "notebook_cells output"
     ),
     "convert.command": (
-        "convert.write convert.read convert.plan commands errors output.logs signals output"
+        "convert.write convert.read convert.plan command_line errors output.logs output"
     ),
     "convert.verify": (
         "convert.write convert.read convert.plan process scaled_regression model_files "
-        "commands errors output output.logs"
+        "command_line errors output output.logs"
     ),
     "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
-        "convert.plan boosted_trees era tf1 private_tf model_files errors output.logs "
-        "current_folder file_limits text_encoding"
+        "convert.plan boosted_trees era tf1 private_tf model_files command_line errors "
+        "output.logs file_limits text_encoding"
     ),
     "convert.plan": "errors",
     "convert": "",
     "repair": (
-        "loadable downgrade boosted_trees contrib_operations commands errors output "
+        "loadable downgrade boosted_trees contrib_operations command_line errors output "
         "output.logs versions"
     ),
     "loadable": "downgrade model_files errors",
-    "downgrade": "process private_tf model_files commands errors output.logs output versions",
+    "downgrade": "process private_tf model_files command_line errors output.logs output versions",
     "era": "process shims tf1 model_files versions errors notebook_cells",
-    "process": "downgrade era tf1 shims commands errors current_folder notebook_cells output",
+    "process": "downgrade era tf1 shims command_line errors notebook_cells output",
     "tf1": "era process tf1.contrib model_files private_tf errors output",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
@@ -148,14 +148,11 @@ BRIDGE_ROOMS = {
     "output.logs": "process",
     "processor": "",
     "scaled_regression": "",
-    "start": "current_folder",
-    "current_folder": "",
     "notebook_cells": "",
     "private_tf": "",
     "versions": "",
-    "commands": "errors signals output",
+    "command_line": "errors output",
     "errors": "output",
-    "signals": "",
     "output": "",
     "file_limits": "errors",
     "text_encoding": "",

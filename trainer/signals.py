@@ -6,7 +6,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any, Optional
 
-from estimator_bridge.signals import SignalReceived, handle_signals
+from estimator_bridge.command_line.signals import SignalReceived, handle_signals
 
 
 def end_at_sigterm() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Optional
 
-from estimator_bridge.commands import Parser
+from estimator_bridge.command_line.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.loadable.models import find_models, kind_of
 from estimator_bridge.output.logs import set_verbosity

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
 
 from .. import notebook_cells
-from ..signals import block_interrupts
+from ..command_line.signals import block_interrupts
 from . import sources
 from .resolve import CodeBase
 from .scan import ModuleFacts, scan

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
-from ..commands import Parser
+from ..command_line.commands import Parser
+from ..command_line.signals import SignalReceived
 from ..errors import BridgeError
 from ..output.logs import set_verbosity
 from ..output.terminal import escape
-from ..signals import SignalReceived
 from .plan.columns import Raw
 from .plan.model import Plan
 from .read.checkpoint import Checkpoint, open_checkpoint

@@ -5,7 +5,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ..commands import Parser
+from ..command_line.commands import Parser
 from ..errors import BridgeError
 from ..output.logs import set_verbosity
 from ..output.terminal import escape

@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import current_folder, era
-from ..commands import Parser
+from .. import era
+from ..command_line import current_folder
+from ..command_line.commands import Parser
 from ..errors import BridgeError
 from ..output.terminal import escape
 from . import run

@@ -15,7 +15,8 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import current_folder, era, install, notebook_cells, tf1
+from .. import era, install, notebook_cells, tf1
+from ..command_line import current_folder
 from ..era import advice, choice
 from ..errors import BridgeError
 from ..output import terminal

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from ..commands import Parser
+from ..command_line.commands import Parser
 from ..downgrade import files, operations, proof
 from ..errors import BridgeError
 from ..loadable import find_unsupported

@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 from absl import flags
 
-from estimator_bridge import commands
+from estimator_bridge.command_line import commands
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, Union
 
-from estimator_bridge.signals import block_interrupts
+from estimator_bridge.command_line.signals import block_interrupts
 from trainer.engines.work import Job, Outcome, Result, Tasks, open_outcome, start_job
 from trainer.errors import TemporaryError
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable
 
-from estimator_bridge import current_folder
+from estimator_bridge.command_line import current_folder
 from trainer import config as config_lib
 from trainer.environment.variables import read_secret
 from trainer.errors import UserError

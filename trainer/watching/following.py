@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from typing import NamedTuple, Optional
 
-from estimator_bridge.signals import SignalReceived
+from estimator_bridge.command_line.signals import SignalReceived
 from trainer.console import Console
 from trainer.watching.findings import RED
 from trainer.watching.report import Outcome

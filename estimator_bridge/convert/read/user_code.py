@@ -4,7 +4,7 @@ import importlib
 import os
 from typing import Any, Callable
 
-from estimator_bridge import current_folder
+from estimator_bridge.command_line import current_folder
 from estimator_bridge.errors import BridgeError
 
 __all__ = ["call_function", "describe_error", "load_function"]

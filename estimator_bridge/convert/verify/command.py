@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from estimator_bridge.commands import Parser
+from estimator_bridge.command_line.commands import Parser
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.model_files.saved_models import require_whole
 from estimator_bridge.output.logs import set_verbosity

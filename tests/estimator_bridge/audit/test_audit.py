@@ -20,8 +20,8 @@ from estimator_bridge.audit import audit, command, files, sources, to_json
 from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
+from estimator_bridge.command_line.signals import SignalReceived
 from estimator_bridge.output.html_page import SCRIPT_POLICY
-from estimator_bridge.signals import SignalReceived
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 

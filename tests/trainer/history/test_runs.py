@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from estimator_bridge.signals import SignalReceived
+from estimator_bridge.command_line.signals import SignalReceived
 from trainer.config.commands import run
 from trainer.history.command import main
 from trainer.history.runs import INDEX, VERSION, list_runs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from estimator_bridge.signals import SignalReceived
+from estimator_bridge.command_line.signals import SignalReceived
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.sandboxing import command, process, rows, servers

@@ -10,7 +10,7 @@ import threading
 import pytest
 from waiting import wait_for_file
 
-from estimator_bridge.signals import SignalReceived, handle_signals
+from estimator_bridge.command_line.signals import SignalReceived, handle_signals
 from trainer.watching import following
 
 pytestmark = pytest.mark.quick

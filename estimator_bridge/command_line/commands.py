@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from .errors import BridgeError, describe_os_error
-from .output.terminal import end_output
+from ..errors import BridgeError, describe_os_error
+from ..output.terminal import end_output
 from .signals import SignalReceived, end_command, handle_signals
 
 __all__ = ["Parser", "run"]

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(words, cwd, before="", **variables):

@@ -12,7 +12,7 @@ __all__ = ["PACKAGES_FOLDER", "find_started_module", "is_checkout", "prepend", "
 
 _COMMANDS = ("estimator_bridge", "trainer")
 # The checkout or the folder of installed packages that contains this package.
-PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 _removed: list[str] = []
 

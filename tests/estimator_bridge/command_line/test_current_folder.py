@@ -74,7 +74,7 @@ def test_another_package_that_imports_the_bridge_keeps_its_path(tmp_path):
 def test_prepend_puts_the_folder_back_once(tmp_path):
     (tmp_path / "mine.py").write_text("VALUE = 3\n")
     code = (
-        "import sys; from estimator_bridge import current_folder as folder\n"
+        "import sys; from estimator_bridge.command_line import current_folder as folder\n"
         "folder.prepend(); folder.prepend(); import mine\n"
         "print(mine.VALUE, sys.path.count(sys.path[0]))\n"
     )
