@@ -41,7 +41,7 @@ _COMMANDS = {
         "downgrade.command",
         "rewrite a SavedModel or graph for an older TensorFlow: downgrade EXPORT --to=1.15",
     ),
-    "doctor": ("doctor", "show what is installed, what works, and what to install"),
+    "doctor": ("doctor.command", "show what is installed, what works, and what to install"),
 }
 
 

@@ -105,8 +105,6 @@ BRIDGE_ROOMS = {
     "__main__": "cli",
     "cli": "command_line errors output",
     "doctor": "shims tf1 versions command_line",
-    "probe": "",
-    "probe_1x": "",
     "audit": (
         "repair loadable downgrade era shims tf1 tf1.contrib command_line errors output.logs "
         "notebook_cells output"

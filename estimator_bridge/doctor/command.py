@@ -11,10 +11,10 @@ import sys
 import tempfile
 from typing import Any, NamedTuple, Optional
 
-from . import versions
-from .command_line.commands import Parser
-from .shims import keras2, needed_by
-from .tf1.imports import TF2_PACKAGES_VARIABLE
+from .. import versions
+from ..command_line.commands import Parser
+from ..shims import keras2, needed_by
+from ..tf1.imports import TF2_PACKAGES_VARIABLE
 
 __all__ = ["Finding", "compare_builds", "examine", "main"]
 
@@ -156,7 +156,7 @@ def _run_trials() -> list[dict[str, Any]]:
     program = os.path.join(os.path.dirname(__file__), "probe_1x.py")
     return [
         *_records("-m", f"{__package__}.probe"),
-        *_records("-m", __package__, "run", "--tf1", program),
+        *_records("-m", "estimator_bridge", "run", "--tf1", program),
     ]
 
 

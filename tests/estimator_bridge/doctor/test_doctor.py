@@ -7,7 +7,8 @@ import tempfile
 
 import pytest
 
-from estimator_bridge import doctor, shims, versions
+from estimator_bridge import shims, versions
+from estimator_bridge.doctor import command as doctor
 
 pytestmark = pytest.mark.versions
 

@@ -1,0 +1,1 @@
+"""The command `doctor`: what is installed, and whether Estimators work here."""
