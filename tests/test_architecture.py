@@ -107,7 +107,7 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions command_line",
     "audit": (
         "repair loadable downgrade era shims tf1 tf1.contrib command_line errors output.logs "
-        "notebook_cells output"
+        "user_files output"
     ),
     "convert.command": (
         "convert.write convert.read convert.plan command_line errors output.logs output"
@@ -119,7 +119,7 @@ BRIDGE_ROOMS = {
     "convert.write": "convert.read convert.plan process errors",
     "convert.read": (
         "convert.plan boosted_trees era tf1 private_tf model_files command_line errors "
-        "output.logs file_limits text_encoding"
+        "output.logs user_files"
     ),
     "convert.plan": "errors",
     "convert": "",
@@ -129,8 +129,8 @@ BRIDGE_ROOMS = {
     ),
     "loadable": "downgrade model_files errors",
     "downgrade": "process private_tf model_files command_line errors output.logs output versions",
-    "era": "process shims tf1 model_files versions errors notebook_cells",
-    "process": "downgrade era tf1 shims command_line errors notebook_cells output",
+    "era": "process shims tf1 model_files versions errors user_files",
+    "process": "downgrade era tf1 shims command_line errors user_files output",
     "tf1": "era process tf1.contrib model_files private_tf errors output",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
@@ -146,14 +146,12 @@ BRIDGE_ROOMS = {
     "output.logs": "process",
     "processor": "",
     "scaled_regression": "",
-    "notebook_cells": "",
     "private_tf": "",
     "versions": "",
     "command_line": "errors output",
     "errors": "output",
     "output": "",
-    "file_limits": "errors",
-    "text_encoding": "",
+    "user_files": "errors",
 }
 # Entry points: nothing imports them.
 ENTRY_POINTS = {

@@ -21,7 +21,7 @@ from estimator_bridge.output.terminal import (
     fit_live,
 )
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from . import html, text
 from .report import Report, audit, to_json
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
 
-from .. import notebook_cells
 from ..command_line.signals import block_interrupts
+from ..user_files import notebook_cells
 from . import sources
 from .resolve import CodeBase
 from .scan import ModuleFacts, scan

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from . import files, verdict
 from .findings import Finding, Note, find, find_slow
 from .implicit import Implicit

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 
 __all__ = ["Parsed", "Problem", "find", "parse", "read"]
 

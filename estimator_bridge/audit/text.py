@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry

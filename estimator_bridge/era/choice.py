@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from . import TF1, declared, optimizers, trained, used
 
 __all__ = ["Choice", "choose"]

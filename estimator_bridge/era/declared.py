@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from . import NEWEST, OLDEST, TF1, optimizers
 
 __all__ = ["MAGIC", "Declaration", "asks_for", "find", "find_in_cells"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from .. import notebook_cells
+from ..user_files import notebook_cells
 from . import TF1, declared
 
 __all__ = ["Names", "find"]

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, Optional
 
-from .. import notebook_cells
 from ..era import TF1, advice, declared, format_version
 from ..errors import BridgeError
 from ..output import terminal
+from ..user_files import notebook_cells
 from .importing import call_when_imported
 
 __all__ = ["adapt", "load", "run"]

@@ -15,12 +15,13 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import era, install, notebook_cells, tf1
+from .. import era, install, tf1
 from ..command_line import current_folder
 from ..era import advice, choice
 from ..errors import BridgeError
 from ..output import terminal
 from ..tf1 import generators
+from ..user_files import notebook_cells
 from . import batch_first, children, notebooks
 from .importing import prefer_folders
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 import pydantic
 import yaml
 
-from estimator_bridge.file_limits import YAML_CHARACTERS, load_yaml
+from estimator_bridge.user_files.limits import YAML_CHARACTERS, load_yaml
 from trainer.config.sections import SECRET, USER, Config
 from trainer.config.values import Section
 from trainer.errors import UserError, nearest

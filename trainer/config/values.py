@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from estimator_bridge.text_encoding import find_encoding
+from estimator_bridge.user_files.text_encoding import find_encoding
 
 
 def split(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Optional
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from estimator_bridge.file_limits import load_yaml
+from estimator_bridge.user_files.limits import load_yaml
 from trainer.errors import UserError, nearest, require_column
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.schema import Schema

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from estimator_bridge import BridgeError
-from estimator_bridge.file_limits import limit_lines
+from estimator_bridge.user_files.limits import limit_lines
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError

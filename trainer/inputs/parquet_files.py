@@ -6,7 +6,7 @@ from typing import Any, Optional
 import pyarrow as pa
 
 from estimator_bridge import BridgeError
-from estimator_bridge.file_limits import check_column_sizes
+from estimator_bridge.user_files.limits import check_column_sizes
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError

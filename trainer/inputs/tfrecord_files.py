@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 import estimator_bridge as bridge
 from estimator_bridge import BridgeError
-from estimator_bridge.file_limits import read_checked
+from estimator_bridge.user_files.limits import read_checked
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.cell_text import quote_cell

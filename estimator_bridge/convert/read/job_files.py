@@ -15,8 +15,8 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, Field
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.file_limits import load_yaml
-from estimator_bridge.text_encoding import find_encoding
+from estimator_bridge.user_files.limits import load_yaml
+from estimator_bridge.user_files.text_encoding import find_encoding
 
 if sys.version_info >= (3, 12):
     from typing import TypedDict

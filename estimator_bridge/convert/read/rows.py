@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.file_limits import check_column_sizes, limit_lines, read_checked
+from estimator_bridge.user_files.limits import check_column_sizes, limit_lines, read_checked
 
 from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan, model_inputs

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from estimator_bridge import era, notebook_cells
+from estimator_bridge import era
 from estimator_bridge.era import advice, choice, declared, used
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.user_files import notebook_cells
 
 HERE = Path(__file__).parent
 STORED = HERE / "stored"

@@ -1,4 +1,4 @@
-"""estimator_bridge.file_limits: small files that claim to be large are refused at once."""
+"""estimator_bridge.user_files.limits: small files that claim to be large are refused at once."""
 
 import io
 import struct
@@ -10,7 +10,12 @@ import pytest
 import yaml
 
 from estimator_bridge import BridgeError
-from estimator_bridge.file_limits import check_column_sizes, limit_lines, load_yaml, read_checked
+from estimator_bridge.user_files.limits import (
+    check_column_sizes,
+    limit_lines,
+    load_yaml,
+    read_checked,
+)
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 

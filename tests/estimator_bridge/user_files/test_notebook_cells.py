@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from estimator_bridge import notebook_cells
 from estimator_bridge.era import TF1, choice
+from estimator_bridge.user_files import notebook_cells
 
 pytestmark = pytest.mark.quick
 

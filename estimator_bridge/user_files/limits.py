@@ -10,7 +10,7 @@ from typing import Any, Callable, TextIO
 
 import yaml
 
-from .errors import BridgeError
+from ..errors import BridgeError
 
 __all__ = ["YAML_CHARACTERS", "check_column_sizes", "limit_lines", "load_yaml", "read_checked"]
 

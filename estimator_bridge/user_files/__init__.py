@@ -1,0 +1,1 @@
+"""Files that users provide: limits for untrusted files, text encodings, notebooks."""
