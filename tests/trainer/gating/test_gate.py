@@ -306,7 +306,7 @@ def test_an_export_of_another_trainer(kind, data, tmp_path, make, capsys):
         ([{"metric": "auc", "lower": 1}], "lower"),
         ([{"metric": "auc", "lower_bound": 1, "by": ["town"]}], "no column 'town'"),
         ([{"metric": "auc", "max_gap": 0.1}], "max_gap needs by"),
-        ([{"metric": "size_mb", "upper_bound": 1, "by": ["city"]}], "no slices"),
+        ([{"metric": "size_mb", "upper_bound": 1, "by": ["city"]}], "cannot be sliced; remove by"),
         ([{"metric": "auc", "change": {"absolute": 1, "relative": 1}}], "not both"),
         ({"confidence": 2, "rules": [{"metric": "auc", "lower_bound": 1}]}, "confidence"),
         ([], "rules"),
