@@ -571,3 +571,24 @@ def test_a_series_begins_again_only_when_it_has_been_read(tmp_path):
                 waiting += [*op.control_inputs, *(tensor.op for tensor in op.inputs)]
         kinds = {graph.get_operation_by_name(name).type for name in before}
     assert {"ReaderReadUpToV2", "TensorArrayConcatV3"} <= kinds
+
+
+def test_own_external_optimizers_see_and_set_all_variables():
+    class Newton(contrib.opt.ExternalOptimizerInterface):
+        def _minimize(self, initial_val, loss_grad_func, packed_bounds, optimizer_kwargs, **others):
+            assert initial_val.dtype == np.float64 and packed_bounds[0] == (0, 9)
+            value, gradient = loss_grad_func(initial_val)
+            assert value == 30 and gradient.tolist() == [2, 4, 6, 8, 0]
+            assert [function(initial_val) for function in others["equality_funcs"]] == [10]
+            return initial_val - gradient * optimizer_kwargs["rate"]
+
+    matrix = tf.get_variable("matrix", initializer=tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    other = tf.get_variable("other", initializer=5.0, use_resource=True)
+    loss, total = tf.reduce_sum(matrix**2), tf.reduce_sum(matrix)
+    optimizer = Newton(loss, equalities=[total], var_to_bounds={matrix: (0, 9)}, rate=0.5)
+    with pytest.raises(ValueError, match="session"):
+        optimizer.minimize()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        optimizer.minimize()
+        assert session.run(matrix).tolist() == [[0, 0], [0, 0]] and session.run(other) == 5

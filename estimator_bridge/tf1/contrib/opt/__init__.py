@@ -2,6 +2,7 @@
 
 from estimator_bridge.tf1.contrib.opt import adam_variants as _adam_variants
 from estimator_bridge.tf1.contrib.opt import averaging as _averaging
+from estimator_bridge.tf1.contrib.opt import external as _external
 from estimator_bridge.tf1.contrib.opt import layerwise as _layerwise
 from estimator_bridge.tf1.contrib.opt import weight_decay as _weight_decay
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
@@ -23,17 +24,13 @@ _WITHOUT_SUCCESSOR = (
     "VariableClippingOptimizer",
 )
 
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        **dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE),
-        "ScipyOptimizerInterface": "use scipy.optimize with a session's run as the function",
-    },
-)
+__getattr__, _advice_for = _unsupported_names(globals(), dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE))
 
 AdaMaxOptimizer = _adam_variants.AdaMaxOptimizer
 LazyAdamOptimizer = _adam_variants.LazyAdamOptimizer
 NadamOptimizer = _adam_variants.NadamOptimizer
+ExternalOptimizerInterface = _external.ExternalOptimizerInterface
+ScipyOptimizerInterface = _external.ScipyOptimizerInterface
 LARSOptimizer = _layerwise.LARSOptimizer
 MovingAverageOptimizer = _averaging.MovingAverageOptimizer
 AdamWOptimizer = _weight_decay.AdamWOptimizer

@@ -56,3 +56,35 @@ def minimized(**options):
 
 CASES["AdamWOptimizer.minimize, by position"] = minimized
 CASES["AdamWOptimizer.minimize, decay_var_list"] = lambda: minimized(decay_var_list=[])
+
+
+def with_scipy(**options):
+    """Minimizes with SciPy. The method in `options` and bounds decide the number of evaluations."""
+    pair = tf.get_variable("pair", initializer=tf.constant([7.0, 5.0]))
+    single = tf.get_variable("single", initializer=tf.constant(2.0))
+    unused = tf.get_variable("unused", initializer=tf.constant([3.0]))
+    goal = tf.placeholder(tf.float32)
+    loss = tf.reduce_sum(tf.square(pair)) + tf.square(single - goal)
+    if options.pop("constrained", False):
+        options.update(equalities=[pair[1] - 1], inequalities=[pair[0] - 2], method="SLSQP")
+    if options.pop("bounded", False):
+        options["var_to_bounds"] = {pair: ([1, -1], float("inf"))}
+    optimizer = opt.ScipyOptimizerInterface(loss, **options)
+    losses, steps = [], []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        optimizer.minimize(
+            session,
+            {goal: 1.0},
+            fetches=[loss],
+            loss_callback=losses.append,
+            step_callback=lambda vector: steps.append(vector.copy()),
+        )
+        found = session.run([pair, single, unused])
+    return {"found": found, "losses": losses, "steps": steps}
+
+
+CASES["ScipyOptimizerInterface"] = with_scipy
+CASES["ScipyOptimizerInterface, BFGS"] = lambda: with_scipy(method="BFGS", options={"gtol": 1e-3})
+CASES["ScipyOptimizerInterface, bounds"] = lambda: with_scipy(bounded=True)
+CASES["ScipyOptimizerInterface, constraints"] = lambda: with_scipy(constrained=True)
