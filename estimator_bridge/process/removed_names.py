@@ -1,7 +1,7 @@
 """Restores names that NumPy and Python had at the time of TensorFlow 1.x to 2.12.
 
 Each missing name gets its documented value. Names that exist do not change, with one exception:
-np.fromstring gets its binary mode back, which programs used.
+np.fromstring gets its binary mode back, which programs used. Numbers of NumPy print as then.
 """
 
 import builtins
@@ -23,6 +23,7 @@ import unittest
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from estimator_bridge.process import removed_table_names
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
 from estimator_bridge.tf1 import stdlib
@@ -96,6 +97,9 @@ def _numpy() -> None:
     for kind in (np.ndarray, np.generic):
         if not hasattr(kind, "tostring"):
             _add_method(kind, "tostring", lambda array, order="C": array.tobytes(order))
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        # 0.5 and not np.float32(0.5), as in the metrics that programs print and others parse.
+        np.set_printoptions(legacy="1.25")
     if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
         np.fromstring = _with_binary_mode(np.fromstring)
 
@@ -180,3 +184,4 @@ def install() -> None:
     """Sets the missing names, once."""
     _numpy()
     _standard_library()
+    removed_table_names.install()

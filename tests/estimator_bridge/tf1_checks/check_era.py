@@ -1,4 +1,4 @@
-"""Names that Python and NumPy removed and that `run --tf1` restores."""
+"""Names that Python, NumPy, pandas and SciPy removed and that `run --tf1` restores."""
 
 # ruff: noqa: UP005
 
@@ -13,7 +13,9 @@ import time
 import unittest
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 import tensorflow as tf
 
 
@@ -25,6 +27,37 @@ def test_removed_numpy_names_work():
     assert np.asfarray([1, 2], np.float32).dtype == np.float32
     assert np.in1d([[1, 2], [3, 4]], [2, 3]).tolist() == [False, True, True, False]
     assert np.trapz([0, 1, 2]) == 2 and np.row_stack([[1], [2]]).shape == (2, 1)
+
+
+def test_numbers_of_numpy_print_as_numbers():
+    metrics = {"loss": np.float32(0.5), "step": np.int64(3), "best": np.True_}
+    assert str(metrics) == "{'loss': 0.5, 'step': 3, 'best': True}"
+    np.set_printoptions(precision=3)
+    assert repr([np.float32(0.25)]) == "[0.25]"
+    np.set_printoptions(precision=8)
+
+
+def test_removed_names_of_pandas_work():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    assert frame.as_matrix().tolist() == [[1, 0.5], [2, 1.5]]
+    assert frame.as_matrix(["b"]).shape == (2, 1) and frame.a.as_matrix().tolist() == [1, 2]
+    assert dict(frame.iteritems())["a"].tolist() == [1, 2] == frame.a.get_values().tolist()
+    assert frame.get_value(1, "b") == 1.5
+    both = frame.append(frame)
+    assert both.index.tolist() == [0, 1, 0, 1] and len(frame.append([frame, frame])) == 6
+    grown = frame.append({"b": 2.5, "a": 3}, ignore_index=True)
+    assert grown.a.tolist() == [1, 2, 3] and grown.columns.tolist() == ["a", "b"]
+    named = frame.append(pd.Series({"a": 7, "b": 8.0}, name="last"))
+    assert named.loc["last", "a"] == 7
+    assert frame.a.append(frame.a, ignore_index=True).tolist() == [1, 2, 1, 2]
+    with pytest.raises(TypeError, match="ignore_index"):
+        frame.append({"a": 3})
+    assert pd.np is np and pd.datetime(2019, 1, 2).year == 2019
+
+
+def test_removed_attributes_of_sparse_matrices_work():
+    matrix = scipy.sparse.csr_matrix([[1j, 0], [2, 3]])
+    assert matrix.A.tolist() == [[1j, 0], [2, 3]] and matrix.H.A.tolist() == [[-1j, 2], [0, 3]]
 
 
 def test_arrays_convert_to_strings_and_back():
