@@ -41,6 +41,19 @@ def test_no_examples_may_be_kept_for_validation(folder):
     assert [part.images.shape for part in mnist] == [(30, 784), (0, 784), (10, 784)]
 
 
+def test_contrib_learn_loads_mnist_by_name(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    folder.rename("MNIST-data")
+    load = tf.contrib.learn.datasets.load_dataset
+    # It keeps 5,000 images for validation.
+    with pytest.raises(ValueError, match="between 0 and 30. Received: 5000"):
+        load("mnist")
+    with pytest.raises(NotSuppliedError, match="'iris'.*sklearn"):
+        load("iris")
+    with pytest.raises(ValueError, match="'none'"):
+        load("none")
+
+
 def test_error_names_a_missing_file(tmp_path):
     with pytest.raises(RuntimeError, match="train-images-idx3-ubyte.gz"):
         input_data.read_data_sets(str(tmp_path))

@@ -11,14 +11,15 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.examples import input_data
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header"]
 
 _DATA = "read it with sklearn.datasets, or from a CSV file with load_csv_with_header"
+_NOT_SUPPLIED = ("boston", "iris", "dbpedia")
 
 __getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {name: _DATA for name in ("load_boston", "load_dataset", "load_iris", "load_dbpedia")},
+    globals(), {f"load_{name}": _DATA for name in _NOT_SUPPLIED}
 )
 
 
@@ -105,6 +106,30 @@ def maybe_download(filename, work_directory, source_url=None):
             f"{path}: the file does not exist and is not downloaded; copy {source_url} there"
         )
     return path
+
+
+def load_dataset(name, size="small", test_with_fake_data=False):
+    """Reads a data set by its name; only MNIST, from the four files in the folder `MNIST-data`.
+
+    Args:
+      name: "mnist".
+      size: not used.
+      test_with_fake_data: not used.
+
+    Returns:
+      Datasets of MNIST.
+
+    Raises:
+      NotSuppliedError: it is one of the other data sets of 1.x.
+      BridgeError: a file is missing.
+      ValueError: there is no such data set.
+    """
+    del size, test_with_fake_data
+    if name == "mnist":
+        return input_data.read_data_sets("MNIST-data")
+    if name in _NOT_SUPPLIED:
+        raise NotSuppliedError(advise(f"tf.contrib.learn.datasets.load_dataset({name!r})", _DATA))
+    raise ValueError(f"load_dataset: there is no data set {name!r}")
 
 
 base = types.ModuleType(f"{__name__}.base", "The functions that are not about one data set.")
