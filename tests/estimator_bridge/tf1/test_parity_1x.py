@@ -167,7 +167,8 @@ def test_an_unknown_area_or_a_program_that_is_no_python_is_refused(monkeypatch, 
         monkeypatch.setenv(name, "/nowhere")
     assert parity_1x.main(["crf"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("TensorFlow 1.x needs Python 3.7: install it, or name it with PYTHON37=")
+    assert line.startswith("TensorFlow 1.x needs Python 3.7, which was not found; install it")
+    assert line.endswith("or name it with PYTHON37=/path/to/python3.7")
 
 
 def test_stored_records_count_as_runs_of_1_15():
