@@ -95,11 +95,9 @@ class Runner:
         """Runs the command of a step, and forwards the signals of this process to it."""
         arguments = step.list_arguments()
         self._log(f"{step.name}: {quote_command('python', '-m', *arguments)}")
-        early: list[int] = []
 
         def note(number: int, frame: Any) -> None:
             self._received = number
-            early.append(number)
 
         def forward(number: int, frame: Any) -> None:
             self._received = number
@@ -119,8 +117,9 @@ class Runner:
             )
             for number in handled:
                 signal.signal(number, forward)
-            for received in early:
-                process.send_signal(received)
+            if self._received:
+                # At SIGINT, Python would print a traceback of its own start.
+                process.terminate()
             status = process.wait()
         finally:
             for number, handler in before.items():
