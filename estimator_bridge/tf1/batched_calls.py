@@ -61,13 +61,13 @@ def call_by_chunks(mapped: Any, batch: Callable[..., Any], batch_size: Any) -> O
     @_do_not_convert
     def compute(*chunk: Any) -> Any:
         columns = data_nest.flatten(chunk if isinstance(spec, tuple) else chunk[0])
-        done, values = _Chunk(program, columns).compute(graph)
+        done, values = _Chunk(program, graph, columns).compute()
         return tuple(values), tuple(column[done:] for column in columns)
 
     @_do_not_convert
     def split(values: Any, rest: Any) -> Any:
-        elements = datasets.from_tensor_slices(values).map(_pack(mapped.element_spec))
-        left = datasets.from_tensor_slices(rest).map(_pack(spec)).map(function)
+        elements = datasets.from_tensor_slices(_pack(values, mapped.element_spec))
+        left = datasets.from_tensor_slices(_pack(rest, spec)).map(function)
         return elements.concatenate(left)
 
     chunks = datasets.map(batch(rows, size), compute, **_options(mapped))
@@ -79,17 +79,11 @@ def call_by_chunks(mapped: Any, batch: Callable[..., Any], batch_size: Any) -> O
     return elements
 
 
-def _pack(spec: Any) -> Callable[..., Any]:
-    """Returns the function that gives flat components the structure of an element."""
-    shapes = [one.shape for one in data_nest.flatten(spec)]
-
-    @_do_not_convert
-    def pack(*flat: Any) -> Any:
-        for tensor, shape in zip(flat, shapes):
-            tensor.set_shape(shape)
-        return data_nest.pack_sequence_as(spec, flat)
-
-    return pack
+def _pack(columns: Sequence[Any], spec: Any) -> Any:
+    """Returns columns of several elements in the structure of an element."""
+    for column, one in zip(columns, data_nest.flatten(spec)):
+        column.set_shape(tf.TensorShape([None]).concatenate(one.shape))
+    return data_nest.pack_sequence_as(spec, columns)
 
 
 def _options(mapped: Any) -> dict[str, Any]:
@@ -126,12 +120,10 @@ class _Program(NamedTuple):
 
     Attributes:
       function: the program's function in Python.
-      call: the operation that calls it.
       after: the names of the tensors that depend on its results.
     """
 
     function: Callable[..., Any]
-    call: Any
     after: set[str]
 
 
@@ -160,7 +152,7 @@ def _read(mapping: Any) -> Optional[_Program]:
     function = inspect.unwrap(function)
     if any(one.name not in of_rows for one in graph.outputs) or has_effect(function, mapping._func):
         return None
-    return _Program(function, call, after)
+    return _Program(function, after)
 
 
 def _is_simple(dtype: Any) -> bool:
@@ -192,35 +184,26 @@ class _Chunk:
 
     Args:
       program: what the function does.
+      graph: the graph of the function of a row.
       columns: the inputs, each with one dimension more than for a row.
     """
 
-    def __init__(self, program: _Program, columns: Sequence[Any]):
-        self._program = program
-        self._inputs = iter(columns)
+    def __init__(self, program: _Program, graph: Any, columns: Sequence[Any]):
+        self._program, self._graph = program, graph
         # Tensors of the function of a row -> those of the chunk.
-        self._tensors: dict[str, Any] = {}
+        self._tensors = dict(zip((one.name for one in graph.inputs), columns))
         self._count = tf.shape(columns[0], out_type=tf.int64)[0]
         self._done: Any = None
 
-    def compute(self, graph: Any) -> tuple[Any, list[Any]]:
-        """Returns the number of rows before the first error, and the outputs of these rows.
-
-        Args:
-          graph: the graph of the function of a row.
-        """
-        inputs = dict(zip((one.name for one in graph.inputs), self._inputs))
-        for operation in graph.get_operations():
-            if operation.type == "NoOp":
+    def compute(self) -> tuple[Any, list[Any]]:
+        """Returns the number of rows before the first error, and the outputs of these rows."""
+        for operation in self._graph.get_operations():
+            if operation.type in ("NoOp", "Placeholder"):
                 continue
-            if operation.type == "Placeholder":
-                found = [inputs[operation.outputs[0].name]]
-            elif operation.type == "PyFunc":
-                found = self._call(operation)
-            else:
-                found = [self._add(operation)]
+            is_call = operation.type == "PyFunc"
+            found = self._call(operation) if is_call else [self._add(operation)]
             self._tensors.update(zip((one.name for one in operation.outputs), found))
-        return self._done, [self._find(one, True) for one in graph.outputs]
+        return self._done, [self._find(one, True) for one in self._graph.outputs]
 
     def _find(self, tensor: Any, is_after: bool) -> Any:
         """Returns a tensor of the chunk; `is_after` leaves out the rows whose call failed."""
@@ -229,11 +212,9 @@ class _Chunk:
         return found[: self._done] if is_after and is_whole else found
 
     def _add(self, operation: Any) -> Any:
-        if operation.type == "Const":
-            return tf.constant(
-                tf.get_static_value(operation.outputs[0]), operation.outputs[0].dtype
-            )
         (output,) = operation.outputs
+        if operation.type == "Const":
+            return tf.constant(tf.get_static_value(output), output.dtype)
         is_after = output.name in self._program.after
         inputs = [self._find(one, is_after) for one in operation.inputs]
         if operation.type == "Reshape":

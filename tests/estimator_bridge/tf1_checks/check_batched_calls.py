@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from generated import assert_same, read
+from generated import as_written, assert_same, read
 
-from estimator_bridge.private_tf import batch_op
 from estimator_bridge.tf1 import batched_calls
 
 TABLE = np.random.RandomState(0).rand(40, 3)
@@ -61,12 +60,6 @@ def fails(number):
         return number * 2
 
     return tf.reshape(tf.py_func(find, [number], tf.int64), [1]), number
-
-
-def as_written(monkeypatch, build):
-    with monkeypatch.context() as patch:
-        patch.setattr(batch_op, "_batch", batch_op._batch.args[0])
-        return build()
 
 
 def numbers(count=23):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from generated import read
+from generated import as_written, read
 
 from estimator_bridge.array_datasets import row_batches
-from estimator_bridge.private_tf import batch_op
 
 NAMES = ["a", "b", "c", "label"]
 ROWS = [f"{number},{number / 3:.6f},text {number % 4},{number % 2}" for number in range(23)]
@@ -76,12 +75,6 @@ def with_table(row):
 
 def lines(rows=ROWS):
     return tf.data.Dataset.from_tensor_slices(rows)
-
-
-def as_written(monkeypatch, build):
-    with monkeypatch.context() as patch:
-        patch.setattr(batch_op, "_batch", batch_op._batch.args[0])
-        return build()
 
 
 def assert_same(found, expected):

@@ -1,9 +1,9 @@
-"""Datasets of generators, of the bridge and of TensorFlow, for the checks of generators."""
+"""Datasets of the bridge and of TensorFlow, for the checks that compare them."""
 
 import numpy as np
 import tensorflow as tf
 
-from estimator_bridge.private_tf import from_generator_op
+from estimator_bridge.private_tf import batch_op, from_generator_op
 
 
 class Problem(Exception):
@@ -20,6 +20,13 @@ def both(*arguments, **options):
     """Yields the dataset of the bridge, and TensorFlow's own."""
     yield tf.data.Dataset.from_generator(*arguments, **options)
     yield own(*arguments, **options)
+
+
+def as_written(monkeypatch, build):
+    """Returns what a function builds with TensorFlow's own `batch`."""
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_op, "_batch", batch_op._batch.args[0])
+        return build()
 
 
 def unprefetched(dataset):
