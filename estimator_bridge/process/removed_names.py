@@ -23,7 +23,7 @@ import unittest
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from estimator_bridge.process import removed_table_names
+from estimator_bridge import old_packages
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
 from estimator_bridge.tf1 import stdlib
@@ -184,4 +184,4 @@ def install() -> None:
     """Sets the missing names, once."""
     _numpy()
     _standard_library()
-    removed_table_names.install()
+    old_packages.install()
