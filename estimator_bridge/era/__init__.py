@@ -89,5 +89,5 @@ def install(version: tuple[int, int]) -> None:
             optimizers.restore(keras)
         call_when_imported("tensorflow", lambda: names.supply(keras, version))
         if version < _NUMPY_1_24_SINCE:
-            removed_names.install()
+            removed_names.install(version)
         _installed = version

@@ -4,13 +4,32 @@ Each module restores names, arguments or behaviour of one package when the progr
 changes nothing where the installed version still has them.
 """
 
-from estimator_bridge.old_packages import pandas_1, scipy_names
+from estimator_bridge.old_packages import (
+    hdf5,
+    matplotlib_names,
+    pandas_1,
+    pillow,
+    scipy_names,
+    yaml_files,
+)
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["install"]
 
+# TensorFlow 2.5 came with h5py 3.
+_HDF5_3_SINCE = (2, 5)
 
-def install() -> None:
-    """Restores what the packages lack, now or when they are imported."""
+
+def install(version: tuple[int, int] = (1, 15)) -> None:
+    """Restores what the packages lack, now or when they are imported.
+
+    Args:
+      version: (major, minor) of the TensorFlow that the program was written for.
+    """
     call_when_imported("pandas", pandas_1.install)
-    call_when_imported("scipy.sparse", scipy_names.install)
+    call_when_imported("scipy", scipy_names.install)
+    call_when_imported("matplotlib", matplotlib_names.install)
+    call_when_imported("PIL", pillow.install)
+    call_when_imported("yaml", yaml_files.install)
+    if version < _HDF5_3_SINCE:
+        call_when_imported("h5py", hdf5.install)

@@ -180,8 +180,12 @@ def _set_missing(names: Iterable[tuple[Any, str, Any]]) -> None:
 
 
 @functools.cache
-def install() -> None:
-    """Sets the missing names, once."""
+def install(version: tuple[int, int]) -> None:
+    """Sets the missing names, once.
+
+    Args:
+      version: (major, minor) of the TensorFlow that the program was written for.
+    """
     _numpy()
     _standard_library()
-    old_packages.install()
+    old_packages.install(version)

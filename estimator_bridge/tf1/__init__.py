@@ -56,7 +56,7 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
       BridgeError: as `estimator_bridge.install`, which it calls.
     """
     estimator_bridge.install()
-    removed_names.install()
+    removed_names.install((1, 15))
     imports.keep_on_tf2(tf2_packages)
     if not imports.installed():
         imports.install(_build_view)

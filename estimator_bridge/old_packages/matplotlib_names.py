@@ -1,0 +1,134 @@
+"""Names and arguments that matplotlib removed."""
+
+import functools
+from typing import Any
+
+from estimator_bridge.old_packages.missing import set_missing
+from estimator_bridge.process.importing import call_when_imported
+
+__all__ = ["install"]
+
+# Colour maps that were renamed.
+_MAPS = {"spectral": "nipy_spectral", "Vega10": "tab10", "Vega20": "tab20"}
+_MAPS.update(Vega20b="tab20b", Vega20c="tab20c")
+
+
+def install() -> None:
+    """Restores what the imported matplotlib lacks, and its modules when they are imported."""
+    import matplotlib
+
+    matplotlib.use = _renaming(matplotlib.use, warn=None)
+    call_when_imported("matplotlib.cm", _colour_maps)
+    call_when_imported("matplotlib.mlab", _mlab)
+    call_when_imported("matplotlib.style", _styles)
+    call_when_imported("matplotlib.figure", _figures)
+    call_when_imported("matplotlib.backends.backend_agg", _canvas)
+    call_when_imported("matplotlib.pyplot", _pyplot)
+
+
+def _renaming(function, **new_names):
+    """Returns a function that takes old names of its arguments; None drops the argument."""
+
+    @functools.wraps(function)
+    def replacing(*arguments, **options):
+        for old in new_names.keys() & options.keys():
+            value = options.pop(old)
+            if new_names[old] is not None and value is not None:
+                options[new_names[old]] = value
+        return function(*arguments, **options)
+
+    return replacing
+
+
+def _colour_maps() -> None:
+    import matplotlib
+    from matplotlib import cm
+
+    def get_cmap(name=None, lut=None):
+        if name is None:
+            name = matplotlib.rcParams["image.cmap"]
+        found = name if not isinstance(name, str) else matplotlib.colormaps[name]
+        return found if lut is None else found.resampled(lut)
+
+    def register_cmap(name=None, cmap=None):
+        matplotlib.colormaps.register(cmap, name=name, force=True)
+
+    for old, new in _MAPS.items():
+        for ending in ("", "_r"):
+            if old + ending not in matplotlib.colormaps and new in matplotlib.colormaps:
+                map_ = matplotlib.colormaps[new + ending]
+                matplotlib.colormaps.register(map_, name=old + ending)
+                set_missing(cm, **{old + ending: map_})
+    set_missing(cm, get_cmap=get_cmap, register_cmap=register_cmap)
+
+
+def _mlab() -> None:
+    import numpy as np
+    from matplotlib import mlab
+
+    def normpdf(x, *arguments):
+        mean, deviation = arguments
+        scaled = (np.asarray(x) - mean) / deviation
+        return 1.0 / (np.sqrt(2 * np.pi) * deviation) * np.exp(-0.5 * scaled**2)
+
+    set_missing(mlab, normpdf=normpdf)
+
+
+def _styles() -> None:
+    from matplotlib import style
+
+    for name in list(style.library):
+        old = name.replace("seaborn-v0_8", "seaborn")
+        if old not in style.library:
+            style.library[old] = style.library[name]
+
+
+def _figures() -> None:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    renamed = {"hist": {"normed": "density"}, "hist2d": {"normed": "density"}}
+    renamed["grid"] = {"b": "visible"}
+    for name, arguments in renamed.items():
+        setattr(Axes, name, _renaming(getattr(Axes, name), **arguments))
+    set_missing(
+        Axes,
+        hold=lambda self, b=None: None,
+        ishold=lambda self: True,
+        get_axis_bgcolor=Axes.get_facecolor,
+        set_axis_bgcolor=Axes.set_facecolor,
+    )
+    gca: Any = Figure.gca
+
+    @functools.wraps(gca)
+    def get_axes(self, **options):
+        if options:
+            return self.add_subplot(1, 1, 1, **options)
+        return gca(self)
+
+    setattr(Figure, "gca", get_axes)  # noqa: B010 - mypy refuses the assignment.
+
+
+def _canvas() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def tostring_rgb(self):
+        import numpy as np
+
+        return np.asarray(self.buffer_rgba())[..., :3].tobytes()
+
+    set_missing(FigureCanvasAgg, tostring_rgb=tostring_rgb)
+
+
+def _pyplot() -> None:
+    from matplotlib import pyplot as plt
+
+    gca = plt.gca
+
+    @functools.wraps(gca)
+    def get_axes(**options):
+        return plt.gcf().gca(**options) if options else gca()
+
+    plt.gca = get_axes
+    set_missing(plt, hold=lambda b=None: None, ishold=lambda: True)
+    set_missing(plt, **{name: functools.partial(plt.set_cmap, name) for name in _MAPS})
