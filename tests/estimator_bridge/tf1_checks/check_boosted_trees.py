@@ -198,33 +198,47 @@ def test_the_arguments_of_the_combined_estimators_are_those_of_1_14():
         make([4], [], learner_pb2.LearnerConfig(), 1, 2, dnn_to_tree_distillation_param=(0.5, None))
 
 
-@pytest.mark.parametrize("only_trees", [False, True])
-def test_a_regressor_of_hidden_layers_and_trees_learns(only_trees, tmp_path):
+def test_a_regressor_of_hidden_layers_and_trees_learns(tmp_path):
     features, labels = programs.read_data()
     column = tf.contrib.layers.real_valued_column
 
     def input_fn():
         return {"x": tf.constant(features["numbers"])}, tf.constant(labels["number"])
 
-    model = dnn_tree_combined_estimator.DNNBoostedTreeCombinedRegressor(
-        [4],
-        [column("x", dimension=3)],
-        learner_pb2.LearnerConfig(),
-        4,
-        programs.ROWS,
-        model_dir=str(tmp_path),
-        dnn_steps_to_train=5,
-        predict_with_tree_only=only_trees,
-        tree_feature_columns=[column("x", dimension=3)],
-        dnn_input_layer_to_tree=False,
-    )
-    losses = [
-        model.fit(input_fn=input_fn, max_steps=steps).evaluate(input_fn=input_fn, steps=1)["loss"]
-        for steps in (5, 100)
-    ]
+    def build(only_trees):
+        return dnn_tree_combined_estimator.DNNBoostedTreeCombinedRegressor(
+            [4],
+            [column("x", dimension=3)],
+            learner_pb2.LearnerConfig(),
+            4,
+            programs.ROWS,
+            model_dir=str(tmp_path),
+            config=tf.contrib.learn.RunConfig(tf_random_seed=1),
+            dnn_steps_to_train=5,
+            predict_with_tree_only=only_trees,
+            tree_feature_columns=[column("x", dimension=3)],
+            dnn_input_layer_to_tree=False,
+        )
+
+    def predict(only_trees):
+        rows = build(only_trees).predict(input_fn=input_fn, as_iterable=False)
+        return np.ravel(rows["scores"] if isinstance(rows, dict) else rows)
+
+    model = build(False)
+    losses, of_layers = [], None
+    for steps in (5, 100):
+        model.fit(input_fn=input_fn, max_steps=steps)
+        losses.append(model.evaluate(input_fn=input_fn, steps=1)["loss"])
+        if of_layers is None:
+            of_layers = predict(only_trees=False)
+            assert np.array_equal(predict(only_trees=True), np.zeros_like(of_layers))
     # A layer without boundaries, and four trees of six layers.
     assert model.get_variable_value("global_step") == 5 + 1 + 4 * 6
-    assert losses[1] < losses[0] * (1.0 if only_trees else 0.8)
+    assert losses[1] < 0.8 * losses[0]
+    of_trees = predict(only_trees=True)
+    np.testing.assert_allclose(predict(only_trees=False), of_layers + of_trees, rtol=0, atol=1e-6)
+    loss = build(True).evaluate(input_fn=input_fn, steps=1)["loss"]
+    assert loss == pytest.approx(np.mean((of_trees - np.ravel(labels["number"])) ** 2), rel=1e-6)
 
 
 def test_the_global_step_is_set_after_the_last_tree(tmp_path):
