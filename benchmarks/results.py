@@ -41,6 +41,7 @@ and the highest rate of a row are far apart, other work disturbed the measuremen
 
 
 # Precedes the tables of benchmarks/legacy, which end the file.
+_MEASURED = "Measured on "
 LEGACY = "<!-- legacy -->"
 SETTINGS = "<!-- settings -->"
 
@@ -152,11 +153,11 @@ class Report:
     def write(self, path: Path) -> None:
         """Replaces the section of this version in the file.
 
-        Of the older one the tables that have not been measured again stay, if they are of the same
-        day and machine.
+        Of the older one the tables that have not been measured again stay, with the day on which
+        they were measured, if they are of the same machine.
         """
         title = f"## TensorFlow {self._tensorflow}"
-        machine = f"{datetime.date.today().isoformat()}, {describe_machine()}"
+        today, machine = datetime.date.today().isoformat(), describe_machine()
         old = path.read_text() if path.exists() else ""
         sections = dict(
             re.findall(r"^(## TensorFlow \S+)\n(.*?)(?=^## |^<!-- |\Z)", old, re.M | re.S)
@@ -164,9 +165,18 @@ class Report:
         kept = {name: f"{name}\n{text}".strip() + "\n" for name, text in sections.items()}
         aims, tables = self._aims, {_title(part): part for part in self._parts}
         before, *parts = re.split(r"^(?=### )", sections.get(title, ""), flags=re.M)
-        if machine in before:
-            tables = {**{_title(part): part.strip() for part in parts}, **tables}
-            aims = aims or re.findall(r"^\| .* \| (?:yes|no) \|$", before, re.M)
+        of_before = re.search(rf"^(\S+), {re.escape(machine)}$", before, re.M)
+        day = today
+        if of_before:
+            if not aims:
+                # The day of the section is that of its aims.
+                day = of_before[1]
+                aims = re.findall(r"^\| .* \| (?:yes|no) \|$", before, re.M)
+            older = {_title(part): part.strip() for part in parts}
+            older = {name: _tell_day(part, of_before[1], day) for name, part in older.items()}
+            tables = {name: _tell_day(part, today, day) for name, part in tables.items()}
+            tables = {**older, **tables}
+        machine = f"{day}, {machine}"
         header = ["| aim (census) | at least | reached | |", "|---|--:|--:|---|"]
         kept[title] = (
             "\n\n".join([title, machine, "\n".join(header + aims), *tables.values()]) + "\n"
@@ -174,6 +184,14 @@ class Report:
         _, mark, legacy = old.partition(LEGACY)
         parts = [HEAD, *(kept[name] for name in sorted(kept, reverse=True)), mark + legacy]
         path.write_text("\n".join(part for part in parts if part))
+
+
+def _tell_day(table: str, day: str, usual: str) -> str:
+    """Returns a table with the day on which it was measured, unless it is that of the section."""
+    if day == usual or _MEASURED in table:
+        return table
+    title, rest = table.split("\n", 1)
+    return f"{title}\n\n{_MEASURED}{day}.\n{rest}"
 
 
 def describe_machine() -> str:
