@@ -1,13 +1,39 @@
 """pandas 2 and 3 with the names, arguments and behaviour of pandas 1."""
 
-from estimator_bridge.old_packages.pandas_1 import columns, dtypes, lookups, names
+from estimator_bridge.old_packages.pandas_1 import (
+    aggregation,
+    arguments,
+    columns,
+    dtypes,
+    functions,
+    grouping,
+    lookups,
+    names,
+    old_methods,
+    older_methods,
+    reductions,
+    removed_arguments,
+)
 
 __all__ = ["install"]
 
 
 def install() -> None:
     """Restores what the imported pandas lacks."""
+    import pandas as pd
+
     names.install()
     dtypes.install()
     lookups.install()
     columns.install()
+    if int(pd.__version__.partition(".")[0]) < 2:
+        return
+    removed_arguments.install()
+    grouping.install()
+    reductions.install()
+    aggregation.install()
+    old_methods.install()
+    older_methods.install()
+    functions.install()
+    # Last, so that it names the arguments for all others.
+    arguments.install()
