@@ -132,7 +132,7 @@ BRIDGE_ROOMS = {
     "era": "process shims tf1 model_files versions errors user_files",
     "process": "downgrade era tf1 shims old_packages command_line errors user_files output",
     "old_packages": "old_packages.pandas_1 process",
-    "old_packages.pandas_1": "old_packages",
+    "old_packages.pandas_1": "old_packages process",
     "tf1": "era process tf1.contrib model_files private_tf errors output",
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"

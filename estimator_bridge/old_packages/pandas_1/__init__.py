@@ -4,13 +4,17 @@ from estimator_bridge.old_packages.pandas_1 import (
     aggregation,
     arguments,
     columns,
+    dates,
     dtypes,
+    frequencies,
     functions,
     grouping,
     lookups,
+    modules,
     names,
     old_methods,
     older_methods,
+    reading,
     reductions,
     removed_arguments,
 )
@@ -29,6 +33,9 @@ def install() -> None:
     if int(pd.__version__.partition(".")[0]) < 2:
         return
     removed_arguments.install()
+    frequencies.install()
+    dates.install()
+    reading.install()
     grouping.install()
     reductions.install()
     aggregation.install()
@@ -37,3 +44,4 @@ def install() -> None:
     functions.install()
     # Last, so that it names the arguments for all others.
     arguments.install()
+    modules.install()

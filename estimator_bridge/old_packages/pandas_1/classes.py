@@ -17,6 +17,7 @@ _MODULES = {
     "StringMethods": "pandas.core.strings.accessor",
     "CategoricalAccessor": "pandas.core.arrays.categorical",
     "DatetimeProperties": "pandas.core.indexes.accessors",
+    "TimedeltaProperties": "pandas.core.indexes.accessors",
     "PeriodProperties": "pandas.core.indexes.accessors",
 }
 _SHORT = {"str": "StringMethods", "ewm": "ExponentialMovingWindow"}

@@ -34,8 +34,7 @@ def install() -> None:
     _add("pd", "factorize", "na_sentinel", _factorize)
     for kind in ("Series", "Index"):
         _add(kind, "factorize", "na_sentinel", _factorize)
-    for name in ("to_numeric", "to_timedelta"):
-        _add("pd", name, None, _errors)
+    _add("pd", "to_numeric", None, _errors)
     for name in [
         "add_categories",
         "remove_categories",
