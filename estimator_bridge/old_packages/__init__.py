@@ -9,6 +9,7 @@ from estimator_bridge.old_packages import (
     matplotlib_names,
     pandas_1,
     pillow,
+    scikit_learn,
     scipy_names,
     yaml_files,
 )
@@ -28,6 +29,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     """
     call_when_imported("pandas", pandas_1.install)
     call_when_imported("scipy", scipy_names.install)
+    scikit_learn.install()
     call_when_imported("matplotlib", matplotlib_names.install)
     call_when_imported("PIL", pillow.install)
     call_when_imported("yaml", yaml_files.install)

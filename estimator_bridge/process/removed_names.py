@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from estimator_bridge import old_packages
+from estimator_bridge.old_packages import workers
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
 from estimator_bridge.tf1 import stdlib
@@ -189,3 +190,4 @@ def install(version: tuple[int, int]) -> None:
     _numpy()
     _standard_library()
     old_packages.install(version)
+    workers.call_first(install, version)
