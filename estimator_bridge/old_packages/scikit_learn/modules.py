@@ -29,8 +29,14 @@ _REWRITTEN = {
 _RENAMED = {
     "sklearn.cluster.hierarchical": "_agglomerative",
     "sklearn.cluster.k_means_": "_kmeans",
+    "sklearn.covariance.outlier_detection": "_elliptic_envelope",
+    "sklearn.cross_decomposition.cca_": "_pls",
+    "sklearn.datasets.mldata": "_openml",
+    "sklearn.datasets.svmlight_format": "_svmlight_format_io",
     "sklearn.decomposition.online_lda": "_lda",
     "sklearn.ensemble.gradient_boosting": "_gb",
+    "sklearn.ensemble.voting_classifier": "_voting",
+    "sklearn.feature_extraction.hashing": "_hash",
     "sklearn.preprocessing.imputation": "_data",
     "sklearn.mixture.gmm": "_gaussian_mixture",
 }
@@ -54,10 +60,9 @@ class _RenamedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package = sys.modules[module.__name__.rpartition(".")[0]]
         own = {name: value for name, value in vars(source).items() if not name.startswith("__")}
         module.__dict__.update(own)
-        public = vars(package)
-        for name in own.keys() | set(getattr(package, "__all__", ())):
-            if name in public and not isinstance(public[name], type(sys)):
-                module.__dict__[name] = public[name]
+        for name, value in vars(package).items():
+            if not name.startswith("_") and not isinstance(value, type(sys)):
+                module.__dict__[name] = value
 
 
 def install() -> None:

@@ -134,16 +134,42 @@ def _covariance() -> None:
     )
 
 
+_JOBS = ("Memory", "Parallel", "cpu_count", "delayed")
+
+
 def _utils() -> None:
+    import joblib
+
     utils: Any = sys.modules["sklearn.utils"]
-    _set(utils, safe_indexing=utils._safe_indexing)
+    _set(utils, safe_indexing=utils._safe_indexing, **{name: vars(joblib)[name] for name in _JOBS})
+
+
+def _neighbors() -> None:
+    from sklearn.metrics import DistanceMetric
+
+    _set(sys.modules["sklearn.neighbors"], DistanceMetric=DistanceMetric)
+
+
+def _inspection() -> None:
+    module: Any = sys.modules["sklearn.inspection"]
+    plot = module.PartialDependenceDisplay.from_estimator
+    _set(module, plot_partial_dependence=plot)
+
+
+def _exceptions() -> None:
+    class ChangedBehaviorWarning(UserWarning):
+        """A warning that scikit-learn no longer gives; programs filter it."""
+
+    _set(sys.modules["sklearn.exceptions"], ChangedBehaviorWarning=ChangedBehaviorWarning)
 
 
 def _extmath() -> None:
+    import numpy as np
     from scipy import linalg, special
 
     _set(
         sys.modules["sklearn.utils.extmath"],
+        fast_dot=np.dot,
         log_logistic=special.log_expit,
         logsumexp=special.logsumexp,
         norm=linalg.norm,
@@ -156,8 +182,11 @@ BY_MODULE = {
     "sklearn.covariance": _covariance,
     "sklearn.datasets": _datasets,
     "sklearn.decomposition": _decomposition,
+    "sklearn.exceptions": _exceptions,
+    "sklearn.inspection": _inspection,
     "sklearn.metrics": _metrics,
     "sklearn.mixture": _mixture,
+    "sklearn.neighbors": _neighbors,
     "sklearn.preprocessing": _preprocessing,
     "sklearn.utils": _utils,
     "sklearn.utils.extmath": _extmath,

@@ -91,6 +91,28 @@ def check_own_names_stay():
     assert sklearn.__version__
 
 
+def check_modules():
+    """Renamed modules have the names of their packages, also those that were restored."""
+    from sklearn.datasets.base import Bunch, load_boston, load_iris
+    from sklearn.datasets.mldata import fetch_mldata
+    from sklearn.datasets.svmlight_format import load_svmlight_file
+    from sklearn.decomposition.pca import RandomizedPCA
+    from sklearn.ensemble.voting_classifier import VotingClassifier
+    from sklearn.exceptions import ChangedBehaviorWarning
+    from sklearn.feature_extraction.hashing import FeatureHasher
+    from sklearn.metrics.classification import _check_targets, jaccard_similarity_score
+    from sklearn.mixture.gmm import GMM
+    from sklearn.neighbors import DistanceMetric
+    from sklearn.preprocessing.imputation import Imputer
+    from sklearn.utils.extmath import fast_dot, logsumexp
+
+    classes = (Bunch, RandomizedPCA, VotingClassifier, FeatureHasher, GMM, Imputer)
+    functions = (load_boston, load_iris, fetch_mldata, load_svmlight_file, fast_dot, logsumexp)
+    assert all(map(callable, [*classes, *functions, _check_targets, jaccard_similarity_score]))
+    assert issubclass(ChangedBehaviorWarning, Warning)
+    assert DistanceMetric.get_metric("euclidean").pairwise(SAMPLE[:1])[0, 0] == 0
+
+
 def double(value):
     # Old names of NumPy and scikit-learn, in another process.
     from sklearn.externals.six import PY3
