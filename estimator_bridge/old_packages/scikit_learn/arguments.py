@@ -67,7 +67,9 @@ class _Arguments:
           options: those by name.
         """
         options = dict(options)
-        if self.limit < len(arguments) <= len(self._order):
+        # A removed argument can change what another one means, which then needs its name.
+        by_name = any(name in self._old and name not in self.names for name in options)
+        if (by_name or self.limit < len(arguments)) and len(arguments) <= len(self._order):
             named = dict(zip(self._order, arguments))
             if not named.keys() & options.keys():
                 arguments, options = (), {**named, **options}

@@ -25,9 +25,9 @@ RENAMED = {
 
 # Without effect on the result today.
 _IGNORED = (
-    "algorithm batch_size behaviour copy copy_X eps iid labels min_impurity_split multi_class "
-    "n_jobs normalize_components pass_y pooling_func precompute_distances presort random_state "
-    "rotate sum_over_features verbose warn_on_dtype"
+    "algorithm batch_size behaviour classes copy copy_X eps iid labels min_impurity_split "
+    "multi_class n_jobs normalize_components pass_y pooling_func precompute_distances presort "
+    "random_state rotate sum_over_features verbose warn_on_dtype"
 )
 # Without effect if it is false; scikit-learn refuses another value.
 _IGNORED_IF_FALSE = ("alpha", "normalize", "positive", "return_inner_stats")
@@ -134,6 +134,15 @@ def _sign(options: dict[str, Any]) -> None:
         options["alternate_sign"] = False
 
 
+def _order(options: dict[str, Any]) -> None:
+    """auc: points in any order."""
+    import numpy as np
+
+    if options.pop("reorder") is True:
+        order = np.lexsort((options["y"], options["x"]))
+        options.update({name: np.asarray(options[name])[order] for name in ("x", "y")})
+
+
 def _clip(options: dict[str, Any]) -> None:
     """log_loss: probabilities were at least `eps`."""
     import numpy as np
@@ -146,6 +155,7 @@ def _clip(options: dict[str, Any]) -> None:
 # (function or class, argument) -> what changes the options; "" is any.
 _SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], None]] = {
     ("FeatureHasher", "non_negative"): _sign,
+    ("auc", "reorder"): _order,
     ("log_loss", "eps"): _clip,
     ("", "needs_proba"): _response,
     ("", "needs_threshold"): _response,

@@ -155,6 +155,18 @@ def case_positional_metrics():
     ]
 
 
+def case_metric_names():
+    sure = np.array([0.0, 1.0, 0.5])
+    return [
+        rounded(sklearn.metrics.auc([0.5, 0.0, 1.0, 0.5], [0.6, 0.0, 1.0, 0.4], reorder=True)),
+        rounded(sklearn.metrics.auc([0.0, 0.5, 1.0], [0.0, 0.6, 1.0], False)),
+        rounded(sklearn.metrics.log_loss([1, 1, 0], sure, eps=1e-3)),
+        rounded(sklearn.metrics.log_loss([1, 1, 0], y_pred=sure, eps=1e-9, labels=[0, 1])),
+        rounded(sklearn.metrics.brier_score_loss([1, 1, 0], y_prob=sure)),
+        sklearn.metrics.precision_recall_curve([1, 1, 0], probas_pred=[0.1, 0.9, 0.5])[1][-1],
+    ]
+
+
 def case_metric_mistake():
     return sklearn.metrics.f1_score(TRUE, SAID, no_such_argument=1)
 
