@@ -88,7 +88,7 @@ def _figures() -> None:
     from matplotlib.figure import Figure
 
     renamed = {"hist": {"normed": "density"}, "hist2d": {"normed": "density"}}
-    renamed["grid"] = {"b": "visible"}
+    renamed.update(bar={"left": "x"}, grid={"b": "visible"})
     for name, arguments in renamed.items():
         setattr(Axes, name, _renaming(getattr(Axes, name), **arguments))
     set_missing(
@@ -106,7 +106,21 @@ def _figures() -> None:
             return self.add_subplot(1, 1, 1, **options)
         return gca(self)
 
+    colorbar: Any = Figure.colorbar
+
+    @functools.wraps(colorbar)
+    def add_colorbar(self, mappable, cax=None, ax=None, **options):
+        if cax is None and ax is None and getattr(mappable, "axes", None) is None:
+            ax = self.gca()
+        return colorbar(self, mappable, cax=cax, ax=ax, **options)
+
+    setattr(Figure, "colorbar", add_colorbar)  # noqa: B010 - mypy refuses the assignment.
     setattr(Figure, "gca", get_axes)  # noqa: B010 - mypy refuses the assignment.
+
+
+def _set_window_title(canvas, title):
+    if canvas.manager is not None:
+        canvas.manager.set_window_title(title)
 
 
 def _canvas() -> None:
@@ -117,7 +131,7 @@ def _canvas() -> None:
 
         return np.asarray(self.buffer_rgba())[..., :3].tobytes()
 
-    set_missing(FigureCanvasAgg, tostring_rgb=tostring_rgb)
+    set_missing(FigureCanvasAgg, tostring_rgb=tostring_rgb, set_window_title=_set_window_title)
 
 
 def _pyplot() -> None:
@@ -130,5 +144,6 @@ def _pyplot() -> None:
         return plt.gcf().gca(**options) if options else gca()
 
     plt.gca = get_axes
+    plt.bar = _renaming(plt.bar, left="x")
     set_missing(plt, hold=lambda b=None: None, ishold=lambda: True)
     set_missing(plt, **{name: functools.partial(plt.set_cmap, name) for name in _MAPS})

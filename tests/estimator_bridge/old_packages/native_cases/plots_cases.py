@@ -46,6 +46,26 @@ def case_axes():
     return [first.name, same]
 
 
+def case_colorbar():
+    figure, axes = plt.subplots()
+    colours = plt.cm.ScalarMappable(cmap="jet")
+    colours.set_array([])
+    plt.colorbar(colours)
+    image = axes.imshow([[1, 2]])
+    figure.colorbar(image, ax=axes)
+    found = len(figure.axes)
+    plt.close(figure)
+    return found
+
+
+def case_bars():
+    figure, axes = plt.subplots()
+    bars = [*plt.bar(left=[1, 2], height=[3, 4], width=1), *axes.bar([5], [6], width=1)]
+    figure.canvas.set_window_title("title")
+    plt.close(figure)
+    return [[one.get_x(), one.get_height()] for one in bars]
+
+
 def case_styles():
     for name in ("seaborn-whitegrid", "seaborn", "ggplot"):
         with plt.style.context(name):
