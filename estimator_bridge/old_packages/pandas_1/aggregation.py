@@ -4,7 +4,7 @@ import functools
 
 from estimator_bridge.old_packages.pandas_1 import classes
 
-__all__ = ["install"]
+__all__ = ["install", "label_columns"]
 
 _NAMES = ["sum", "prod", "min", "max", "mean", "median", "std", "var"]
 _CUMULATIVE = ["cumsum", "cumprod"]
@@ -29,6 +29,26 @@ def install() -> None:
             classes.replace(owner, name, functools.partial(_translate, table, False))
 
 
+def label_columns(table, functions):
+    """Returns a pivot table whose columns have the names that functions had then.
+
+    Args:
+      table: the table, with the names of functions in the first level of the columns.
+      functions: the functions.
+    """
+    import numpy as np
+
+    labels = {old: new for old, new in _LABELS.items() if getattr(np, old) in functions}
+    return table.rename(columns=labels, level=0) if labels else table
+
+
+def _find_name(table, func):
+    try:
+        return table.get(func, func)
+    except TypeError:
+        return func
+
+
 def _translate(table, tuples, function):
     """Returns the function with names of methods in place of functions that stand for them.
 
@@ -38,23 +58,29 @@ def _translate(table, tuples, function):
       function: the function.
     """
 
-    def name(func):
-        try:
-            return table.get(func, func)
-        except TypeError:
-            return func
+    name = functools.partial(_find_name, table)
 
-    def name_in_list(func):
-        found = name(func)
-        if tuples and found in _LABELS and callable(func) and func not in (max, min):
-            return _LABELS[found], found
-        return found
+    def is_renamed(func):
+        return callable(func) and func not in (max, min) and name(func) in _LABELS
+
+    def name_list(funcs):
+        if not tuples or not any(is_renamed(func) for func in funcs):
+            return [name(func) for func in funcs]
+        return [
+            func
+            if isinstance(func, tuple)
+            else (
+                _LABELS[name(func)] if is_renamed(func) else getattr(func, "__name__", func),
+                name(func),
+            )
+            for func in funcs
+        ]
 
     def name_all(func):
         if callable(func):
             return name(func)
         if isinstance(func, list):
-            return [name_in_list(one) for one in func]
+            return name_list(func)
         if isinstance(func, dict):
             return {key: name_all(one) for key, one in func.items()}
         return func
@@ -66,7 +92,12 @@ def _translate(table, tuples, function):
             and func is not None
             and not (callable(func) and (args or kwargs))
         ):
-            func = name_all(func)
+            named = name_all(func)
+            result = function(self, named, *args, **kwargs)
+            if tuples or not isinstance(func, list) or not any(map(is_renamed, func)):
+                return result
+            labels = {name(one): _LABELS[name(one)] for one in func if is_renamed(one)}
+            return result.rename(index=labels)
         return function(self, func, *args, **kwargs)
 
     return agg

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 
 from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.old_packages.pandas_1 import classes
@@ -125,13 +126,15 @@ def _read_dates(function):
         # format is the fourth argument after errors.
         free = len(args) < 4 and not kwargs.get("format") and kwargs.get("unit") is None
         free = free and _has_texts(arg)
-        strict = "coerce" if errors == "coerce" else "raise"
+        failure = None
+        strict = "raise" if errors == "ignore" else errors
         try:
             if not free or not _is_day_first(arg, args, kwargs):
                 found = function(arg, strict, *args, **kwargs)
                 if errors != "coerce" or not free or not _lost(arg, found):
                     return found
-        except (ValueError, TypeError, OverflowError):
+        except (ValueError, TypeError, OverflowError) as error:
+            failure = error
             if not free and errors != "ignore":
                 raise
         try:
@@ -139,7 +142,7 @@ def _read_dates(function):
                 return function(arg, strict, *args, **{**kwargs, "format": "mixed"})
         except (ValueError, TypeError, OverflowError):
             if errors != "ignore":
-                raise
+                raise (failure or sys.exc_info()[1]) from None
         return _index(arg, None).astype(object) if isinstance(arg, (list, tuple)) else arg
 
     return to_datetime
@@ -185,7 +188,7 @@ def _convert(function):
         if self.dtype.kind in "mM" and isinstance(dtype, (str, _dtype())):
             match = _UNIT.fullmatch(str(dtype))
             kind = "" if match is None else "m" if match[1] in ("m8", "timedelta64") else "M"
-            if kind == "m" == self.dtype.kind and match[2] != "ns":
+            if kind == "m" == self.dtype.kind and match[2] != "ns" and dtype != self.dtype:
                 return _like(self, _count_units(self.to_numpy(), match[2]))
             if kind == "M" == self.dtype.kind and match[2] in ("Y", "M", "W", "D", "h", "m"):
                 cut = self.to_numpy().astype(f"M8[{match[2]}]")

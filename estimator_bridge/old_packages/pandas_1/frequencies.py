@@ -71,6 +71,14 @@ def _replace_everywhere(name, function, wrap):
             setattr(module, name, new)
 
 
+def _or_raise(error, function, *args, **kwargs):
+    """Calls the function, and raises the error of the first call if this one fails too."""
+    try:
+        return function(*args, **kwargs)
+    except ValueError:
+        raise error from None
+
+
 def _translate(table, freq):
     def replace(match):
         name = match[1]
@@ -88,11 +96,12 @@ def _read_offset(function):
     def to_offset(freq, is_period=False):
         try:
             return function(freq, is_period)
-        except ValueError:
+        except ValueError as error:
+            failure = error
             new = (_to_period if is_period else _to_offset)(freq)
             if new == freq:
                 raise
-        return function(new, is_period)
+        return _or_raise(failure, function, new, is_period)
 
     return to_offset
 
@@ -105,7 +114,8 @@ def _retry(translate):
         def call(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
-            except ValueError:
+            except ValueError as error:
+                failure = error
                 others = [args[0], *map(translate, args[1:])] if args else []
                 named = {
                     name: translate(value) if name == "freq" else value
@@ -113,7 +123,7 @@ def _retry(translate):
                 }
                 if [*others] == [*args] and named == kwargs:
                     raise
-            return function(*others, **named)
+            return _or_raise(failure, function, *others, **named)
 
         return call
 
@@ -129,7 +139,8 @@ def _translate_unit(value, unit):
 
 
 def _translate_text(text):
-    if not isinstance(text, str):
+    # Texts as in ISO 8601 begin with P.
+    if not isinstance(text, str) or text.lstrip("+-").startswith("P"):
         return text
     return _NAME.sub(lambda match: _UNITS.get(match[1].upper(), match[1]), text)
 
@@ -139,13 +150,14 @@ def _read_timedelta(function):
     def new(cls, *args, **kwargs):
         try:
             return function(cls, *args, **kwargs)
-        except ValueError:
+        except ValueError as error:
+            failure = error
             value, unit = (*args, None, None)[:2]
             unit = kwargs.get("unit", unit)
             changed = _translate_unit(value, unit) if unit else (_translate_text(value), None)
             if not args or len(args) > 2 or changed == (value, unit):
                 raise
-        return function(cls, *(one for one in changed if one is not None))
+        return _or_raise(failure, function, cls, *(one for one in changed if one is not None))
 
     return new
 
@@ -157,8 +169,8 @@ def _read_timedeltas(function):
         try:
             try:
                 found = function(arg, unit, strict)
-            except ValueError:
-                found = function(*_translate_all(arg, unit), strict)
+            except ValueError as error:
+                found = _or_raise(error, function, *_translate_all(arg, unit), strict)
         except ValueError:
             if errors == "ignore":
                 return arg
@@ -175,4 +187,5 @@ def _translate_all(arg, unit):
         return _translate_text(arg), None
     if hasattr(arg, "map"):
         return arg.map(_translate_text), None
-    return [_translate_text(one) for one in arg] if hasattr(arg, "__iter__") else arg, None
+    listed = isinstance(arg, (list, tuple)) or getattr(arg, "ndim", 0) == 1
+    return [_translate_text(one) for one in arg] if listed else arg, None

@@ -4,6 +4,8 @@ import functools
 import inspect
 
 from estimator_bridge.old_packages.pandas_1 import classes
+from estimator_bridge.old_packages.pandas_1.aggregation import label_columns
+from estimator_bridge.old_packages.pandas_1.reductions import restore_types
 
 __all__ = ["install"]
 
@@ -30,6 +32,11 @@ def install() -> None:
     for name in ("agg", "aggregate"):
         classes.replace(groups, name, _aggregate_frame)
         classes.replace(classes.find("SeriesGroupBy"), name, _aggregate_values)
+    for kind in ("DataFrameGroupBy", "SeriesGroupBy"):
+        classes.replace(classes.find(kind), "__iter__", _iterate)
+        classes.replace(classes.find(kind), "get_group", _get_group)
+    for kind in ("DataFrameGroupBy", "SeriesGroupBy"):
+        _label_nth(classes.find(kind))
     of_values = _name_counts(lambda self: self._obj_with_exclusions.name)
     classes.replace(classes.find("SeriesGroupBy"), "value_counts", of_values)
     classes.replace(classes.find("GroupBy"), "_concat_objects", _concat_objects)
@@ -102,7 +109,9 @@ def _observe(function):
     def pivot_table(*args, **kwargs):
         if len(args) < 10:
             kwargs.setdefault("observed", False)
-        return function(*args, **kwargs)
+        table = function(*args, **kwargs)
+        func = kwargs.get("aggfunc")
+        return label_columns(table, func) if isinstance(func, list) else table
 
     return pivot_table
 
@@ -196,6 +205,64 @@ def _select(function):
     return select
 
 
+def _keys(groups):
+    grouper = getattr(groups, "_grouper", None) or getattr(groups, "grouper", None)
+    return len(getattr(grouper, "groupings", (0, 0)))
+
+
+def _iterate(function):
+    """A list of one key gives keys that are no tuples."""
+
+    @functools.wraps(function)
+    def iterate(self):
+        parts = function(self)
+        if isinstance(self.keys, list) and _keys(self) == 1:
+            return (
+                (key[0] if isinstance(key, tuple) and len(key) == 1 else key, part)
+                for key, part in parts
+            )
+        return parts
+
+    return iterate
+
+
+def _label_nth(kind):
+    """`nth` gives rows that have the keys as labels, and no columns of keys."""
+    select = kind.nth.fget if isinstance(kind.nth, property) else None
+    if select is None:
+        return
+
+    def nth(self):
+        find = select(self)
+
+        @functools.wraps(find)
+        def call(n, dropna=None):
+            rows = find(n, dropna)
+            index = self.obj.index
+            if not getattr(self, "as_index", True) or not index.is_unique:
+                return rows
+            found = rows if rows.ndim == 1 else rows.drop(columns=list(self.exclusions))
+            grouper = getattr(self, "_grouper", None) or self.grouper
+            codes = grouper.ids if hasattr(grouper, "ids") else grouper.group_info[0]
+            codes = codes[index.get_indexer(rows.index)]
+            found = found.set_axis(grouper.result_index[codes], axis=0)
+            return found.sort_index() if self.sort else found
+
+        return call
+
+    kind.nth = property(nth, doc=kind.nth.__doc__)
+
+
+def _get_group(function):
+    @functools.wraps(function)
+    def get_group(self, name, *args, **kwargs):
+        if isinstance(self.keys, list) and _keys(self) == 1 and not isinstance(name, tuple):
+            name = (name,)
+        return function(self, name, *args, **kwargs)
+
+    return get_group
+
+
 def _apply(function):
     """The function gets the columns that the rows are grouped by, too."""
 
@@ -228,7 +295,8 @@ def _aggregate_values(function):
     @functools.wraps(function)
     def agg(self, func=None, *args, **kwargs):
         func = list(func.items()) if isinstance(func, dict) else func
-        return function(self, func, *args, **kwargs)
+        result = function(self, func, *args, **kwargs)
+        return restore_types(self, result) if callable(func) else result
 
     return agg
 

@@ -5,7 +5,7 @@ import inspect
 
 from estimator_bridge.old_packages.pandas_1 import classes
 
-__all__ = ["install"]
+__all__ = ["install", "restore_types"]
 
 _REDUCTIONS = [
     "sum",
@@ -293,14 +293,24 @@ def _finish(groups, name, result):
     if name in ("sum", "prod"):
         result = _blank(groups, result)
     if name in ("mean", "median", "var", "prod"):
-        result = _restore_types(groups, result)
+        result = restore_types(groups, result)
     return result
 
 
-def _restore_types(groups, result):
-    """Returns columns of integers, where their means are, and of booleans as such."""
+def restore_types(groups, result):
+    """Returns columns of integers, where their means are, and of booleans as such.
+
+    Args:
+      groups: the groups.
+      result: a frame or series with a row for each group.
+    """
     values = groups._obj_with_exclusions
-    if result.ndim == 1:
+    if values.ndim == 1:
+        if result.ndim == 2:
+            # The keys are columns, too.
+            column = result[values.name]
+            new = _restore_type(values.dtype, column)
+            return result if new is column else result.assign(**{values.name: new})
         return _restore_type(values.dtype, result)
     if not values.columns.is_unique:
         return result
@@ -313,7 +323,7 @@ def _restore_types(groups, result):
 
 
 def _restore_type(dtype, values):
-    kind = getattr(dtype, "kind", "O")
+    kind = dtype.kind if type(dtype).__module__.startswith("numpy") else "O"
     if kind not in "iub" or values.dtype == dtype or values.dtype.kind not in "iuf":
         return values
     same = len(values) and not values.isna().any() and (values == values.astype(dtype)).all()

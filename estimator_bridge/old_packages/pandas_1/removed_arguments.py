@@ -24,6 +24,11 @@ def install() -> None:
     _add(
         "DataFrame", "sort_index", "by", lambda call, self, by, **rest: self.sort_values(by, **rest)
     )
+    _add("DataFrame", "dropna", "thresh", _dropna)
+    for name in ("factorize", "unique"):
+        _add("pd", name, None, _of_list)
+    for name, method in (("__and__", "intersection"), ("__or__", "union")):
+        _add("Index", name, None, functools.partial(_combine, method))
     _add("DataFrame", "reindex", None, _index_and_columns)
     _add("DataFrame", "rename", None, _index_and_columns)
     _add("DataFrame", "to_dict", None, _to_dict)
@@ -48,6 +53,7 @@ def install() -> None:
     ]:
         _add("Categorical", name, "inplace", functools.partial(_change_categories, name))
     _keep_series_of_cat()
+    _accept_sets()
 
 
 def _add(owner, name, names, handle):
@@ -166,6 +172,33 @@ def _keep(call, self, *args, take_last=False, **rest):
     return call(self, *args, **rest, keep="last" if take_last else "first")
 
 
+def _dropna(call, self, *args, thresh=None, **rest):
+    if thresh is None:
+        return call(self, *args, **rest)
+    rest.pop("how", None)
+    return call(self, *args, thresh=thresh, **rest)
+
+
+def _of_list(call, values, *args, **rest):
+    """Takes lists: texts and mixed values become objects."""
+    import numpy as np
+    from pandas.api.types import infer_dtype
+
+    if isinstance(values, (list, tuple)):
+        kind = infer_dtype(values, skipna=False)
+        values = np.array(values, dtype=object if kind in ("string", "mixed") else None)
+    return call(values, *args, **rest)
+
+
+def _combine(method, call, self, other):
+    """Returns the intersection or union of labels; those of flags are computed for each."""
+    import pandas as pd
+
+    if isinstance(other, pd.Index) and self.dtype != bool:
+        return getattr(self, method)(other)
+    return call(self, other)
+
+
 def _index_and_columns(call, self, *args, **rest):
     if len(args) == 2:
         return call(self, index=args[0], columns=args[1], **rest)
@@ -250,3 +283,13 @@ def _keep_series_of_cat():
     kind = classes.find("CategoricalAccessor")
     classes.replace(kind, "__init__", wrap_init)
     classes.replace(kind, "_delegate_method", wrap_delegate)
+
+
+def _accept_sets():
+    """Sets and dictionaries choose rows and columns like lists."""
+    import sys
+
+    for name in ("indexing", "frame", "series"):
+        module = sys.modules[f"pandas.core.{name}"]
+        if hasattr(module, "check_dict_or_set_indexers"):
+            module.check_dict_or_set_indexers = lambda key: None
