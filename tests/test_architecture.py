@@ -131,7 +131,10 @@ BRIDGE_ROOMS = {
     "downgrade": "process private_tf model_files command_line errors output.logs output versions",
     "era": "process shims tf1 model_files versions errors user_files",
     "process": "downgrade era tf1 shims old_packages command_line errors user_files output",
-    "old_packages": "old_packages.pandas_1 old_packages.scikit_learn process",
+    "old_packages": (
+        "old_packages.numpy_1 old_packages.pandas_1 old_packages.scikit_learn process"
+    ),
+    "old_packages.numpy_1": "",
     "old_packages.scikit_learn": "old_packages process errors",
     "old_packages.pandas_1": "old_packages process",
     "tf1": "era process tf1.contrib model_files private_tf errors output",

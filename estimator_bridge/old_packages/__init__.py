@@ -7,6 +7,7 @@ changes nothing where the installed version still has them.
 from estimator_bridge.old_packages import (
     hdf5,
     matplotlib_names,
+    numpy_1,
     pandas_1,
     pillow,
     scikit_learn,
@@ -27,6 +28,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     Args:
       version: (major, minor) of the TensorFlow that the program was written for.
     """
+    numpy_1.install()
     call_when_imported("pandas", pandas_1.install)
     call_when_imported("scipy", scipy_names.install)
     scikit_learn.install()

@@ -1,0 +1,180 @@
+"""Names that NumPy 1.18 to 2.3 removed, and how its numbers print."""
+
+import ctypes
+import functools
+import gc
+import importlib.util
+import inspect
+import pickle
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["install"]
+
+
+def install() -> None:
+    """Sets the missing names."""
+    # Removed in NumPy 1.24 (the literal) and 2.0 (the others).
+    aliases: dict[str, Any] = {
+        "int": int,
+        "float": float,
+        "complex": complex,
+        "object": object,
+        "str": str,
+        "bool": bool,
+    }
+    aliases.update(long=int, unicode=str, unicode_=np.str_, string_=np.bytes_, float_=np.float64)
+    aliases.update(
+        complex_=np.complex128, int0=np.intp, Inf=np.inf, Infinity=np.inf, NaN=np.nan, infty=np.inf
+    )
+    aliases.update(asscalar=lambda array: array.item(), product=np.prod, cumproduct=np.cumprod)
+    aliases.update(alltrue=np.all, sometrue=np.any, round_=np.round, mat=np.asmatrix)
+    aliases.update(PINF=np.inf, NINF=-np.inf, PZERO=0.0, NZERO=-0.0, bool8=np.bool_)
+    aliases.update(row_stack=np.vstack, in1d=_in1d, asfarray=_asfarray, msort=_msort)
+    aliases.update(longfloat=np.longdouble, singlecomplex=np.complex64, cfloat=np.complex128)
+    aliases.update(alen=len, cast=_Cast(), issubsctype=np.issubdtype, loads=pickle.loads)
+    aliases.update(find_common_type=_find_common_type, sctypes=_list_types())
+    aliases.update(obj2sctype=_obj2sctype, maximum_sctype=_maximum_sctype, rank=np.ndim)
+    aliases.update(fastCopyAndTranspose=lambda a: np.array(a).T.copy(), source=_print_source)
+    if hasattr(np, "trapezoid"):
+        aliases.update(trapz=np.trapezoid)
+    for name, value in aliases.items():
+        # hasattr would read the name: NumPy 1.20 to 1.23 warn about some, later versions raise.
+        if name not in vars(np):
+            setattr(np, name, value)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        # It was Python's integer; NumPy 2 gave the name to C's.
+        vars(np)["long"] = int
+        # 0.5 and not np.float32(0.5), as in the metrics that programs print and others parse.
+        np.set_printoptions(legacy="1.25")
+    if "pad" not in vars(np.lib):
+        np.lib.pad = np.pad  # type: ignore[attr-defined]
+    _supply_modules()
+    # Removed in NumPy 2.0, tostring in 2.3; code that writes TFRecords often calls it.
+    methods: dict[str, Callable[..., Any]] = {
+        "tostring": lambda array, order="C": array.tobytes(order),
+        "ptp": lambda array, *args, **kwargs: np.ptp(np.asarray(array), *args, **kwargs),
+        "newbyteorder": lambda array, order="S": array.view(array.dtype.newbyteorder(order)),
+        "itemset": _set_item,
+    }
+    for kind in (np.ndarray, np.generic):
+        for name, method in methods.items():
+            if not hasattr(kind, name):
+                _add_method(kind, name, method)
+    if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
+        np.fromstring = _with_binary_mode(np.fromstring)
+
+
+def _in1d(ar1, ar2, assume_unique=False, invert=False):
+    return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def _asfarray(a, dtype=None):
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
+
+
+def _msort(a):
+    return np.sort(a, axis=0)
+
+
+class _Cast(dict[Any, Any]):
+    """Type -> a function that converts to it."""
+
+    def __missing__(self, kind):
+        return functools.partial(np.asarray, dtype=kind)
+
+
+def _find_common_type(array_types, scalar_types):
+    arrays = [np.dtype(one) for one in array_types]
+    scalars = [np.dtype(one) for one in scalar_types]
+    if not arrays or not scalars:
+        return np.result_type(*arrays, *scalars)
+    of_arrays, of_scalars = np.result_type(*arrays), np.result_type(*scalars)
+    order = "buifcOSUVmM"
+    # A number decides only if it is of a larger kind.
+    is_larger = order.index(of_scalars.kind) > order.index(of_arrays.kind)
+    return of_scalars if is_larger else of_arrays
+
+
+def _list_types():
+    return {
+        "int": [np.int8, np.int16, np.int32, np.int64],
+        "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+        "float": [np.float16, np.float32, np.float64, np.longdouble],
+        "complex": [np.complex64, np.complex128, np.clongdouble],
+        "others": [bool, object, bytes, str, np.void],
+    }
+
+
+def _obj2sctype(rep, default=None):
+    try:
+        return np.dtype(rep).type
+    except TypeError:
+        return getattr(getattr(rep, "dtype", None), "type", default)
+
+
+def _maximum_sctype(t):
+    kind = np.dtype(t)
+    names = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+    return _list_types()[names[kind.kind]][-1] if kind.kind in names else kind.type
+
+
+def _print_source(object, output=None):
+    print(inspect.getsource(object), file=output or sys.stdout)
+
+
+def _set_item(array, *args):
+    *place, value = args
+    if not place:
+        array[()] = value
+    elif len(place) == 1 and not isinstance(place[0], tuple):
+        array.flat[place[0]] = value
+    else:
+        array[tuple(place[0]) if len(place) == 1 else tuple(place)] = value
+
+
+def _supply_modules() -> None:
+    """Modules that programs import, and that only passed on what NumPy has elsewhere."""
+    compat = types.ModuleType("numpy.compat")
+    vars(compat).update(
+        {"unicode": str, "long": int, "asbytes": _as_bytes, "asstr": _as_text, "basestring": str}
+    )
+    supplied = {"compat": compat, "testing.utils": np.testing}
+    for name, module in supplied.items():
+        if importlib.util.find_spec(f"numpy.{name}") is None:
+            sys.modules[f"numpy.{name}"] = module
+            if "." not in name:
+                setattr(np, name, module)
+
+
+def _as_bytes(text):
+    return text if isinstance(text, bytes) else str(text).encode("latin1")
+
+
+def _as_text(text):
+    return text.decode("latin1") if isinstance(text, bytes) else str(text)
+
+
+def _add_method(kind: type, name: str, function: Callable[..., Any]) -> None:
+    """Adds a method to a class written in C, whose namespace is read-only for Python code."""
+    (namespace,) = gc.get_referents(kind.__dict__)
+    namespace[name] = function
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def _with_binary_mode(fromstring):
+    """Returns np.fromstring with its binary mode, which NumPy 2.3 removed."""
+
+    @functools.wraps(fromstring)
+    def replacing(string, dtype=float, count=-1, *, sep="", **options):
+        if sep:
+            return fromstring(string, dtype, count, sep=sep, **options)
+        data = string.encode("latin-1") if isinstance(string, str) else string
+        return np.frombuffer(data, dtype, count, **options).copy()
+
+    return replacing

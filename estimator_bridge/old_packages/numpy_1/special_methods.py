@@ -1,0 +1,43 @@
+"""Sets methods of classes written in C, whose attributes Python does not let a program set."""
+
+import ctypes
+import sys
+from typing import Any
+
+__all__ = ["can_set", "set_method"]
+
+# Where a type object of CPython has its flags, on a platform of 64 bits, bytes from its start: 21
+# fields of a word are before them (Include/cpython/object.h).
+_FLAGS_OFFSET = 21 * 8
+_IMMUTABLE = 1 << 8
+
+
+def can_set(kind: type) -> bool:
+    """Tells whether methods of a class can be set here.
+
+    Args:
+      kind: a class, written in C.
+    """
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
+        return False
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or ctypes.sizeof(ctypes.c_ulong) != 8:
+        return False
+    # What is read there are the flags, or the layout is another one.
+    return ctypes.c_ulong.from_address(id(kind) + _FLAGS_OFFSET).value == kind.__flags__
+
+
+def set_method(kind: type, name: str, method: Any) -> None:
+    """Sets a method, also one by which Python computes (`__float__`).
+
+    Args:
+      kind: a class for which can_set is true.
+      name: the name of the method.
+      method: the function.
+    """
+    flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS_OFFSET)
+    before = flags.value
+    flags.value = before & ~_IMMUTABLE
+    try:
+        setattr(kind, name, method)
+    finally:
+        flags.value = before
