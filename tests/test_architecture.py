@@ -134,7 +134,7 @@ BRIDGE_ROOMS = {
     "old_packages": (
         "old_packages.numpy_1 old_packages.pandas_1 old_packages.scikit_learn process"
     ),
-    "old_packages.numpy_1": "",
+    "old_packages.numpy_1": "old_packages",
     "old_packages.scikit_learn": "old_packages process errors",
     "old_packages.pandas_1": "old_packages process",
     "tf1": "era process tf1.contrib model_files private_tf errors output",

@@ -22,6 +22,7 @@ from typing import Any
 
 from estimator_bridge import old_packages
 from estimator_bridge.old_packages import workers
+from estimator_bridge.process import python_calls
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
 from estimator_bridge.tf1 import stdlib
@@ -79,7 +80,8 @@ class _DistutilsFinder(importlib.abc.MetaPathFinder):
 
 
 def _standard_library() -> None:
-    _set_missing(_PYTHON)
+    _set_missing([*_PYTHON, *python_calls.NAMES])
+    python_calls.install()
     _set_missing([(collections, name, getattr(collections.abc, name)) for name in _COLLECTIONS])
     if sys.version_info >= (3, 12):
         sys.meta_path.append(_DistutilsFinder())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from estimator_bridge.old_packages.numpy_1.special_methods import can_set, set_method
+from estimator_bridge.old_packages.special_methods import can_set, set_method
 
 __all__ = ["install"]
 

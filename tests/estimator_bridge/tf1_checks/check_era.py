@@ -2,15 +2,26 @@
 
 # ruff: noqa: UP005
 
+import array
+import base64
 import collections
 import configparser
+import html.parser
 import imghdr
 import imp
+import importlib
 import inspect
 import io
+import json
+import math
 import pipes
+import random
+import re
+import sys
+import threading
 import time
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
@@ -82,6 +93,37 @@ def test_removed_standard_library_names_work():
     assert parser.getint("job", "steps") == 3
     assert pipes.quote("a b") == "'a b'"
     assert time.clock() >= 0
+
+
+def test_removed_calls_of_the_standard_library_work(tmp_path):
+    assert len(random.sample({1, 2, 3}, 2)) == 2 and random.sample({"a": 1}.keys(), 1) == ["a"]
+    shuffled = list(range(8))
+    random.shuffle(shuffled, random.Random(0).random)
+    assert shuffled == [0, 3, 4, 7, 1, 2, 5, 6]
+    assert random.Random(0).sample(range(10), 3) == [6, 9, 0]
+    assert random.randint(3, 3.0) == 3 and math.factorial(3.0) == 6
+    random.seed((1, 2))
+    assert json.loads("{}", encoding="utf8") == {}
+    (tmp_path / "lines.txt").write_bytes(b"a\r\nb\rc")
+    with open(tmp_path / "lines.txt") as file:
+        assert file.read().split("\n") == ["a", "b", "c"]
+    assert re.sub(r"a(?i)b", "x", "AB") == "x" and re.compile("(?m)a(?i)b").flags & re.M
+    with pytest.raises(re.error, match="unterminated"):
+        re.compile("(a")
+    assert not threading.Thread().isAlive()
+    assert base64.decodestring(base64.encodestring(b"a")) == b"a"
+    numbers = array.array("B", [1])
+    numbers.fromstring(numbers.tostring())
+    assert numbers.tolist() == [1, 1]
+    root = ElementTree.fromstring("<a><b/><b/></a>")
+    assert len(root.getchildren()) == len(list(root.getiterator("b"))) == 2
+    assert html.parser.HTMLParser().unescape("&lt;") == "<"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="Python has the module")
+def test_a_removed_module_names_its_package():
+    with pytest.raises(ModuleNotFoundError, match="pip install standard-telnetlib"):
+        importlib.import_module("telnetlib")
 
 
 def test_imp_loads_a_file(tmp_path):

@@ -35,9 +35,10 @@ def set_method(kind: type, name: str, method: Any) -> None:
       method: the function.
     """
     flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS_OFFSET)
-    before = flags.value
-    flags.value = before & ~_IMMUTABLE
+    is_immutable = flags.value & _IMMUTABLE
+    flags.value &= ~_IMMUTABLE
     try:
         setattr(kind, name, method)
     finally:
-        flags.value = before
+        # Python has changed another flag, by which it knows that its caches of the class are old.
+        flags.value |= is_immutable
