@@ -116,9 +116,24 @@ def _with_dimensions(mode):
             return mode(a, axis, nan_policy, **options)
         if axis is None:
             a, axis = np.ravel(a), 0
+        if np.asarray(a).dtype.kind in "OSU" and np.size(a):
+            return _most_frequent(np.asarray(a), axis, type(mode([0])))
         return mode(a, axis, nan_policy, keepdims=True, **options)
 
     return replacing
+
+
+def _most_frequent(values, axis, result):
+    """Returns the mode of texts and objects, which scipy.stats.mode takes no more."""
+    import numpy as np
+
+    lines = np.moveaxis(values, axis, -1)
+    shape = lines.shape[:-1]
+    modes, counts = np.empty(shape, values.dtype), np.empty(shape, int)
+    for place in np.ndindex(shape):
+        found, count = np.unique(lines[place], return_counts=True)
+        modes[place], counts[place] = found[count.argmax()], count.max()
+    return result(np.expand_dims(modes, axis), np.expand_dims(counts, axis))
 
 
 def _signal() -> None:

@@ -9,6 +9,7 @@ from estimator_bridge.old_packages.pandas_1 import (
     frequencies,
     functions,
     grouping,
+    joins,
     lookups,
     modules,
     names,
@@ -36,6 +37,7 @@ def install() -> None:
     frequencies.install()
     dates.install()
     reading.install()
+    joins.install()
     grouping.install()
     reductions.install()
     aggregation.install()

@@ -17,6 +17,7 @@ def install() -> None:
     if version >= 2:
         _make_dummies_integers()
         _replace_patterns()
+        _set_whole_columns()
     if version >= 3:
         # Text is of type object, by which old programs choose columns.
         with warnings.catch_warnings():
@@ -163,3 +164,32 @@ def _accept_other_types() -> None:
         return original(self, other, raise_on_upcast=False)
 
     Block.coerce_to_target_dtype = coerce_to_target_dtype
+
+
+def _set_whole_columns() -> None:
+    """`frame.loc[:, "a"] = values` gives the column the type of the values again."""
+    from pandas.core.indexing import _iLocIndexer
+
+    indexer: Any = _iLocIndexer
+    original = indexer._setitem_single_column
+
+    @functools.wraps(original)
+    def _setitem_single_column(self: Any, loc: int, value: Any, plane_indexer: Any) -> None:
+        frame = self.obj
+        rows = plane_indexer
+        whole = isinstance(rows, slice) and range(*rows.indices(len(frame))) == range(len(frame))
+        if whole and _has_other_type(value, frame.dtypes.iloc[loc]):
+            frame.isetitem(loc, value)
+        else:
+            original(self, loc, value, plane_indexer)
+
+    indexer._setitem_single_column = _setitem_single_column
+
+
+def _has_other_type(value: Any, dtype: Any) -> bool:
+    import pandas as pd
+
+    found = getattr(value, "dtype", None)
+    if found is None:
+        found = pd.Series(value if isinstance(value, (list, tuple)) else [value]).dtype
+    return bool(found != dtype)
