@@ -1,5 +1,6 @@
 """Finds the classes and modules of pandas whose functions are wrapped."""
 
+import importlib
 import sys
 from typing import Any
 
@@ -33,7 +34,7 @@ def find(name: str) -> Any:
     if name == "pd":
         return pandas
     name = _SHORT.get(name, name)
-    return getattr(sys.modules[_MODULES[name]] if name in _MODULES else pandas, name)
+    return getattr(importlib.import_module(_MODULES[name]) if name in _MODULES else pandas, name)
 
 
 def replace(owner: Any, name: str, wrap: Any) -> None:

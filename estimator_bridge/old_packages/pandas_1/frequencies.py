@@ -46,7 +46,9 @@ def install() -> None:
     from pandas._libs.tslibs import offsets, timedeltas
 
     _replace_everywhere("to_offset", offsets.to_offset, _read_offset)
-    _replace_everywhere("get_unit_for_round", timedeltas.get_unit_for_round, _retry(_to_offset))
+    if hasattr(timedeltas, "get_unit_for_round"):
+        rounding = timedeltas.get_unit_for_round
+        _replace_everywhere("get_unit_for_round", rounding, _retry(_to_offset))
     for owner in (pd.Timestamp, pd.Timedelta):
         for name in ("floor", "ceil", "round"):
             classes.replace(owner, name, _retry(_to_offset))
@@ -56,8 +58,7 @@ def install() -> None:
         (pd.Period, "to_timestamp"),
     ):
         classes.replace(owner, name, _retry(_to_period))
-    find = pd.Period._maybe_convert_freq.__func__
-    pd.Period._maybe_convert_freq = classmethod(_retry(_to_period)(find))
+    pd.Period._maybe_convert_freq = staticmethod(_read_period(pd.Period._maybe_convert_freq))
     pd.Period.__new__ = staticmethod(_retry(_to_period)(pd.Period.__new__))
     pd.Timedelta.__new__ = staticmethod(_read_timedelta(pd.Timedelta.__new__))
     pd.to_timedelta = _read_timedeltas(pd.to_timedelta)
@@ -104,6 +105,19 @@ def _read_offset(function):
         return _or_raise(failure, function, new, is_period)
 
     return to_offset
+
+
+def _read_period(find):
+    def convert(freq):
+        try:
+            return find(freq)
+        except ValueError as error:
+            new = _to_period(freq)
+            if new == freq:
+                raise
+            return _or_raise(error, find, new)
+
+    return convert
 
 
 def _retry(translate):

@@ -89,8 +89,8 @@ def _group(function):
         if "axis" in kwargs:
             axis = kwargs.pop("axis")
             if _is_across(self, axis):
-                return _Across(function(self.T, _across_keys(self, by), level, **kwargs))
-        return function(self, by, level, **kwargs)
+                return _Across(function(self.T, _across_keys(self, by), level=level, **kwargs))
+        return function(self, by, level=level, **kwargs)
 
     return groupby
 

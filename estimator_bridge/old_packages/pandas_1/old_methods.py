@@ -35,6 +35,7 @@ def install() -> None:
     groups = classes.find("GroupBy")
     resampler = classes.find("Resampler")
     set_missing(groups, backfill=groups.bfill, pad=groups.ffill, mad=_mad_of_groups, tshift=_tshift)
+    set_missing(groups, fillna=_fill_groups)
     set_missing(resampler, backfill=resampler.bfill, pad=resampler.ffill, fillna=_fill_resampled)
     set_missing(
         pd.Index,
@@ -70,6 +71,12 @@ def install() -> None:
         to_dense=lambda self: self.to_numpy(),
         to_list=lambda self: self.tolist(),
     )
+
+
+def _fill_groups(self, value=None, method=None, axis=0, inplace=False, limit=None, downcast=None):
+    if method is not None:
+        return (self.ffill if method in ("pad", "ffill") else self.bfill)(limit=limit)
+    return self._obj_with_exclusions.fillna(value, limit=limit)
 
 
 def _fill_resampled(self, method, limit=None):

@@ -218,6 +218,10 @@ def _numeric_if_refused(function):
             if "numeric_only" in kwargs or getattr(self, "ndim", 2) == 1:
                 raise
             try:
+                if function.__name__ == "quantile" and hasattr(self, "_obj_with_exclusions"):
+                    kinds = self._obj_with_exclusions.dtypes
+                    kept = [one for one, dtype in kinds.items() if dtype.kind != "O"]
+                    return function(self[kept], *args, **kwargs)
                 return function(self, *args, numeric_only=True, **kwargs)
             except _errors():
                 pass

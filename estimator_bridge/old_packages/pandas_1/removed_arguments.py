@@ -1,6 +1,7 @@
 """Arguments that pandas 1.0 to 3.0 removed, where more is to do than to leave them out."""
 
 import functools
+import inspect
 
 from estimator_bridge.old_packages.pandas_1 import classes
 
@@ -24,6 +25,11 @@ def install() -> None:
     _add(
         "DataFrame", "sort_index", "by", lambda call, self, by, **rest: self.sort_values(by, **rest)
     )
+    stack = inspect.signature(classes.find("DataFrame").stack).parameters.get("future_stack")
+    if stack is not None and stack.default is True:
+        _add("DataFrame", "stack", None, _stack)
+    _add("DataFrame", "describe", None, _describe)
+    _add("DataFrame", "__getitem__", None, _get_rows_of_time)
     _add("DataFrame", "dropna", "thresh", _dropna)
     for name in ("factorize", "unique"):
         _add("pd", name, None, _of_list)
@@ -170,6 +176,38 @@ def _between(call, self, left, right, inclusive="both"):
 
 def _keep(call, self, *args, take_last=False, **rest):
     return call(self, *args, **rest, keep="last" if take_last else "first")
+
+
+def _stack(call, self, level=-1, dropna=True, **rest):
+    """Leaves missing values out."""
+    if "future_stack" in rest:
+        return call(self, level, **rest)
+    return call(self, level, dropna, future_stack=False, **rest)
+
+
+def _describe(call, self, percentiles=None, include=None, exclude=None):
+    """Describes numbers only, if there are any."""
+    if include is None and exclude is None:
+        numbers = self.select_dtypes("number")
+        if 0 < numbers.shape[1] < self.shape[1]:
+            return call(numbers, percentiles)
+    return call(self, percentiles, include, exclude)
+
+
+def _get_rows_of_time(call, self, key):
+    """Takes the text of a time for the rows of this time, if it is no column."""
+    try:
+        return call(self, key)
+    except KeyError:
+        if not isinstance(key, str) or self.index.dtype.kind != "M":
+            raise
+        try:
+            rows = self.loc[key]
+        except KeyError:
+            rows = None
+        if rows is None or rows.ndim == 1:
+            raise
+    return rows
 
 
 def _dropna(call, self, *args, thresh=None, **rest):

@@ -111,3 +111,42 @@ def case_lists():
         pd.unique(["x", "y", "x"]),
         pd.unique((1.5, 1.5)),
     ]
+
+
+def dated():
+    df = pd.DataFrame({"g": [1, 1, 2], "a": [1.0, np.nan, 3.0], "b": [np.nan, 5.0, 6.0]})
+    return df.assign(d=pd.date_range("2020-01-30", periods=3))
+
+
+def case_stack():
+    df = dated()[["a", "b"]]
+    return [df.stack().tolist(), df.stack(dropna=False).tolist(), df.stack(-1).index.tolist()]
+
+
+def case_describe():
+    return [dated().describe(), dated()[["a"]].describe()]
+
+
+def case_rows_of_a_time():
+    df = dated().set_index("d")
+    return [
+        df["2020-01"].a.tolist(),
+        df["2020"].b.tolist(),
+        df["a"].tolist(),
+        len(df["2020-01":"2020-02"]),
+    ]
+
+
+def case_fill_groups():
+    groups = dated()[["g", "a", "b"]].groupby("g")
+    return [
+        groups.a.fillna(method="ffill"),
+        groups.a.fillna(0),
+        groups.fillna(method="bfill").b.tolist(),
+        groups.ffill(),
+    ]
+
+
+def case_quantile_of_groups():
+    df = dated().assign(s=pd.Series(["x", "y", "z"], dtype=object))
+    return list(df.groupby("g").quantile(0.5).columns)
