@@ -38,7 +38,6 @@ ExcelFile.parse: convert_float mangle_dupe_cols has_index_names
 pd.read_html: tupleize_cols infer_types
 pd.read_json: numpy
 pd.read_stata: encoding
-pd.to_datetime: infer_datetime_format
 pd.to_timedelta: box
 """
 # old=new

@@ -3,6 +3,7 @@
 import functools
 import re
 import sys
+import warnings
 
 from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.old_packages.pandas_1 import classes
@@ -38,6 +39,7 @@ def install() -> None:
     """Restores what differs."""
     import pandas as pd
 
+    warnings.filterwarnings("ignore", message="Parsing dates in .* format when dayfirst")
     pd.to_datetime = _read_dates(pd.to_datetime)
     for kind in (pd.Series, pd.DatetimeIndex, pd.TimedeltaIndex):
         classes.replace(kind, "astype", _convert)
@@ -123,13 +125,15 @@ def _read_dates(function):
             return to_datetime(arg, errors, *args, **kwargs).to_numpy()
         if kwargs.pop("coerce", False):
             errors = "coerce"
+        # All dates are then in the format of the first one.
+        inferred = kwargs.pop("infer_datetime_format", False)
         # format is the fourth argument after errors.
         free = len(args) < 4 and not kwargs.get("format") and kwargs.get("unit") is None
         free = free and _has_texts(arg)
         failure = None
         strict = "raise" if errors == "ignore" else errors
         try:
-            if not free or not _is_day_first(arg, args, kwargs):
+            if not free or inferred or not _is_day_first(arg, args, kwargs):
                 found = function(arg, strict, *args, **kwargs)
                 if errors != "coerce" or not free or not _lost(arg, found):
                     return found

@@ -152,7 +152,10 @@ class _Dates:
         """
         self._parse = given.get("date_parser")
         self._keep = given.get("keep_date_col", False)
-        self._day_first = kwargs.get("dayfirst", False)
+        self._options = {
+            "dayfirst": kwargs.get("dayfirst", False),
+            "infer_datetime_format": given.get("infer_datetime_format", False),
+        }
         dates = kwargs["parse_dates"]
         nested = isinstance(dates, dict) or (
             isinstance(dates, (list, tuple))
@@ -206,10 +209,11 @@ class _Dates:
         rest = frame if self._keep else frame.drop(columns=list(used))
         for place, (name, values) in enumerate(made.items()):
             rest.insert(place, name, values)
-        if self._index in (None, False):
+        if self._index is None or self._index is False:
             return rest
         listed = self._index if isinstance(self._index, list) else [self._index]
-        return rest.set_index([one if one in rest.columns else columns[one] for one in listed])
+        columns = list(rest.columns)
+        return rest.set_index([find(one) for one in listed])
 
     def _read_again(self, frame):
         """Reads texts in several formats, of which pandas 2 and 3 read none."""
@@ -230,7 +234,7 @@ class _Dates:
     def _convert(self, values):
         import pandas as pd
 
-        return pd.to_datetime(values, errors="ignore", dayfirst=self._day_first)
+        return pd.to_datetime(values, errors="ignore", **self._options)
 
     def _read(self, columns):
         """Returns the dates of columns of texts, as the function of the program reads them."""

@@ -35,6 +35,7 @@ def install() -> None:
         _add("pd", name, None, _of_list)
     for name, method in (("__and__", "intersection"), ("__or__", "union")):
         _add("Index", name, None, functools.partial(_combine, method))
+    _add("DataFrame", "drop", "index columns", _drop)
     _add("DataFrame", "reindex", None, _index_and_columns)
     _add("DataFrame", "rename", None, _index_and_columns)
     _add("DataFrame", "to_dict", None, _to_dict)
@@ -235,6 +236,10 @@ def _combine(method, call, self, other):
     if isinstance(other, pd.Index) and self.dtype != bool:
         return getattr(self, method)(other)
     return call(self, other)
+
+
+def _drop(call, self, labels=None, axis=0, **rest):
+    return call(self, labels, axis=0 if labels is None else axis, **rest)
 
 
 def _index_and_columns(call, self, *args, **rest):

@@ -1,5 +1,7 @@
-"""What programs of 2016 to 2021 do with tables before they train: joins, and columns set by loc."""
+"""What programs of 2016 to 2021 do with tables before they train: joins, dates, columns by loc."""
 
+import datetime
+import io
 import random
 
 import numpy as np
@@ -96,6 +98,53 @@ def case_activities_of_segments():
         list(stats.mode(activities.values)),
         list(stats.mode(texts)),
         list(stats.mode(np.array([["a", "b"], ["a", "c"]], dtype=object), axis=1)),
+    ]
+
+
+def case_columns_are_dropped_with_an_axis():
+    return [mixed().drop(columns=["n"], axis=1), mixed().drop(index=[0], axis=1)]
+
+
+HOURS = "no,year,month,day,hour,v\n1,2010,1,1,0,5\n2,2010,1,1,1,6\n3,2010,1,2,0,7\n"
+
+
+def parse_hour(text):
+    return datetime.datetime.strptime(text, "%Y %m %d %H")
+
+
+def case_the_first_of_combined_columns_is_the_index():
+    dates = [["year", "month", "day", "hour"]]
+    return [
+        pd.read_csv(io.StringIO(HOURS), parse_dates=dates, index_col=0, date_parser=parse_hour),
+        pd.read_csv(io.StringIO(HOURS), parse_dates=dates, index_col=1, date_parser=parse_hour),
+        pd.read_csv(io.StringIO(HOURS), parse_dates=dates, date_parser=parse_hour),
+    ]
+
+
+def case_the_first_column_is_parsed_and_is_the_index():
+    text = "month,v\n1949-01,112\n1949-02,118\n"
+
+    def parse(one):
+        return datetime.datetime.strptime(one, "%Y-%m")
+
+    return pd.read_csv(
+        io.StringIO(text), parse_dates=[0], index_col=0, squeeze=True, date_parser=parse
+    )
+
+
+def case_the_format_of_dates_is_inferred():
+    text = "d;t;v\n16/12/2006;17:24:00;1\n01/02/2007;00:00:00;2\n"
+    days = pd.Series(["16/12/2006", "01/02/2007"])
+    return [
+        pd.read_csv(
+            io.StringIO(text),
+            sep=";",
+            parse_dates={"dt": ["d", "t"]},
+            infer_datetime_format=True,
+            index_col="dt",
+        ),
+        pd.to_datetime(days, infer_datetime_format=True),
+        pd.to_datetime(days),
     ]
 
 
