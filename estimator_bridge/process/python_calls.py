@@ -5,8 +5,6 @@ import asyncio
 import base64
 import builtins
 import functools
-import html
-import html.parser
 import importlib
 import importlib.abc
 import importlib.util
@@ -19,11 +17,12 @@ import re
 import sys
 import threading
 import types
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Set
 from typing import Any
 
+from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.old_packages.special_methods import can_set, set_method
+from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["NAMES", "install"]
 
@@ -32,7 +31,6 @@ NAMES = [
     (threading.Thread, "isAlive", threading.Thread.is_alive),
     (base64, "encodestring", base64.encodebytes),
     (base64, "decodestring", base64.decodebytes),
-    (html.parser.HTMLParser, "unescape", lambda self, text: html.unescape(text)),
     (asyncio, "coroutine", types.coroutine),
     (sys, "setcheckinterval", lambda interval: None),
     (locale, "format", locale.format_string),
@@ -66,17 +64,31 @@ def install() -> None:
     builtins.open = io.open = _Open(builtins.open)
     if sys.version_info >= (3, 11):
         re._compile = _move_flags(re._compile)  # type: ignore[attr-defined]
-    methods: list[tuple[type, str, Callable[..., Any]]] = [
-        (array.array, "tostring", array.array.tobytes),
-        (array.array, "fromstring", array.array.frombytes),
-        (ElementTree.Element, "getchildren", list),
-        (ElementTree.Element, "getiterator", ElementTree.Element.iter),
-        (ElementTree.ElementTree, "getiterator", ElementTree.ElementTree.iter),
-    ]
-    for kind, name, method in methods:
-        if not hasattr(kind, name) and can_set(kind):
-            set_method(kind, name, lambda self, *args, _method=method: _method(self, *args))
+    _add(array.array, "tostring", array.array.tobytes)
+    _add(array.array, "fromstring", array.array.frombytes)
+    call_when_imported("xml.etree.ElementTree", _element_tree)
+    call_when_imported("html.parser", _html_parser)
     sys.meta_path.append(_Adviser())
+
+
+def _add(kind: type, name: str, method: Callable[..., Any]) -> None:
+    if not hasattr(kind, name) and can_set(kind):
+        set_method(kind, name, lambda self, *args: method(self, *args))
+
+
+def _element_tree() -> None:
+    from xml.etree import ElementTree
+
+    _add(ElementTree.Element, "getchildren", list)
+    _add(ElementTree.Element, "getiterator", ElementTree.Element.iter)
+    _add(ElementTree.ElementTree, "getiterator", ElementTree.ElementTree.iter)
+
+
+def _html_parser() -> None:
+    from html import unescape
+    from html.parser import HTMLParser
+
+    set_missing(HTMLParser, unescape=lambda self, text: unescape(text))
 
 
 def _sample(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,7 +181,17 @@ class _Adviser(importlib.abc.MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         del path, target
-        if fullname in _PACKAGES:
+        if fullname in _PACKAGES and not _is_only_asked():
             message = f"No module named '{fullname}', which Python 3.12 or 3.13 removed: "
             message += f"pip install {_PACKAGES[fullname]}"
             raise ModuleNotFoundError(message, name=fullname)
+
+
+def _is_only_asked() -> bool:
+    """Tells whether importlib.util.find_spec asks, which returns None for missing modules."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+        if frame.f_code is importlib.util.find_spec.__code__:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False

@@ -124,6 +124,7 @@ def test_removed_calls_of_the_standard_library_work(tmp_path):
 def test_a_removed_module_names_its_package():
     with pytest.raises(ModuleNotFoundError, match="pip install standard-telnetlib"):
         importlib.import_module("telnetlib")
+    assert importlib.util.find_spec("telnetlib") is None
 
 
 def test_imp_loads_a_file(tmp_path):
