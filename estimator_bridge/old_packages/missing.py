@@ -1,5 +1,6 @@
 """Sets what a class or module lacks."""
 
+import inspect
 from typing import Any
 
 __all__ = ["set_missing"]
@@ -13,5 +14,6 @@ def set_missing(owner: Any, **values: Any) -> None:
       **values: name -> value.
     """
     for name, value in values.items():
-        if not hasattr(owner, name):
+        # hasattr would read the name, about which some packages warn.
+        if inspect.getattr_static(owner, name, None) is None:
             setattr(owner, name, value)

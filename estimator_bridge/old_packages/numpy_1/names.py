@@ -46,7 +46,8 @@ def install() -> None:
         # hasattr would read the name: NumPy 1.20 to 1.23 warn about some, later versions raise.
         if name not in vars(np):
             setattr(np, name, value)
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+    is_new = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+    if is_new:
         # It was Python's integer; NumPy 2 gave the name to C's.
         vars(np)["long"] = int
         # 0.5 and not np.float32(0.5), as in the metrics that programs print and others parse.
@@ -63,7 +64,8 @@ def install() -> None:
     }
     for kind in (np.ndarray, np.generic):
         for name, method in methods.items():
-            if not hasattr(kind, name):
+            # NumPy 2.0 to 2.2 have methods that only raise an error.
+            if not hasattr(kind, name) or (is_new and name != "tostring"):
                 _add_method(kind, name, method)
     if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
         np.fromstring = _with_binary_mode(np.fromstring)
@@ -148,8 +150,8 @@ def _supply_modules() -> None:
     for name, module in supplied.items():
         if importlib.util.find_spec(f"numpy.{name}") is None:
             sys.modules[f"numpy.{name}"] = module
-            if "." not in name:
-                setattr(np, name, module)
+        if "." not in name and name not in vars(np):
+            setattr(np, name, module)
 
 
 def _as_bytes(text):

@@ -80,17 +80,20 @@ def _is_across(self, axis):
 
 
 def _group(function):
-    observed = inspect.signature(function).parameters["observed"].default
+    parameters = inspect.signature(function).parameters
+    observed, names = parameters["observed"].default, list(parameters)[1:]
 
     @functools.wraps(function)
-    def groupby(self, by=None, level=None, **kwargs):
+    def groupby(self, *args, **kwargs):
+        kwargs.update(zip(names, args))
+        by = kwargs.pop("by", None)
         if observed is not False:
             kwargs.setdefault("observed", False)
         if "axis" in kwargs:
             axis = kwargs.pop("axis")
             if _is_across(self, axis):
-                return _Across(function(self.T, _across_keys(self, by), level=level, **kwargs))
-        return function(self, by, level=level, **kwargs)
+                return _Across(function(self.T, by=_across_keys(self, by), **kwargs))
+        return function(self, by=by, **kwargs)
 
     return groupby
 

@@ -30,7 +30,7 @@ def install() -> None:
         _add("DataFrame", "stack", None, _stack)
     _add("DataFrame", "describe", None, _describe)
     _add("DataFrame", "__getitem__", None, _get_rows_of_time)
-    _add("DataFrame", "dropna", "thresh", _dropna)
+    _add("DataFrame", "dropna", "thresh", _dropna, are_removed=False)
     for name in ("factorize", "unique"):
         _add("pd", name, None, _of_list)
     for name, method in (("__and__", "intersection"), ("__or__", "union")):
@@ -63,11 +63,17 @@ def install() -> None:
     _accept_sets()
 
 
-def _add(owner, name, names, handle):
-    """Calls `handle` in place of the function, where the call has one of the arguments, if any."""
+def _add(owner, name, names, handle, are_removed=True):
+    """Calls `handle` in place of the function, where the call has one of the arguments, if any.
+
+    If the arguments are removed ones, a function that still has them all stays.
+    """
     names = frozenset(names.split()) if names else None
 
     def wrap(function):
+        if names and are_removed and names <= set(inspect.signature(function).parameters):
+            return function
+
         @functools.wraps(function)
         def call(*args, **kwargs):
             if names is None or (kwargs and not names.isdisjoint(kwargs)):
