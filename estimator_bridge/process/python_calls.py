@@ -17,6 +17,7 @@ import re
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Set
 from typing import Any
 
@@ -69,6 +70,10 @@ def install() -> None:
     call_when_imported("xml.etree.ElementTree", _element_tree)
     call_when_imported("html.parser", _html_parser)
     sys.meta_path.append(_Adviser())
+    # Python 3.7 showed none of these.
+    warnings.filterwarnings(
+        "ignore", r'.*invalid escape sequence|"is( not)?" with', category=SyntaxWarning
+    )
 
 
 def _add(kind: type, name: str, method: Callable[..., Any]) -> None:

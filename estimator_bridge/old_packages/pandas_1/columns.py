@@ -239,6 +239,8 @@ def _make_writeable(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.ndim == 2:
+            _join_blocks(self)
         array = original(self, *args, **kwargs)
         if not isinstance(array, np.ndarray) or array.flags.writeable:
             return array
@@ -257,6 +259,16 @@ def _make_writeable(original: Callable[..., Any]) -> Callable[..., Any]:
         return array
 
     return read
+
+
+def _join_blocks(frame: Any) -> None:
+    """Puts columns of one type into one array, so that a frame of them is a view of it."""
+    blocks = frame._mgr.blocks
+    if len(blocks) > 1 and len({one.dtype for one in blocks}) == 1:
+        views = _views_of(frame)
+        frame._mgr = frame._mgr.consolidate()
+        if len(frame._mgr.blocks) == 1:
+            _view_again(frame, views, is_seen=True)
 
 
 def _copy_unwriteable(original: Callable[..., Any]) -> Callable[..., Any]:

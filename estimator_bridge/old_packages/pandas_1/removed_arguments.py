@@ -35,7 +35,7 @@ def install() -> None:
         _add("pd", name, None, _of_list)
     for name, method in (("__and__", "intersection"), ("__or__", "union")):
         _add("Index", name, None, functools.partial(_combine, method))
-    _add("DataFrame", "drop", "index columns", _drop)
+    _add("DataFrame", "drop", "index columns", _drop, are_removed=False)
     _add("DataFrame", "reindex", None, _index_and_columns)
     _add("DataFrame", "rename", None, _index_and_columns)
     _add("DataFrame", "to_dict", None, _to_dict)

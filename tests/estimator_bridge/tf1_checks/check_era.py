@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -125,6 +126,12 @@ def test_a_removed_module_names_its_package():
     with pytest.raises(ModuleNotFoundError, match="pip install standard-telnetlib"):
         importlib.import_module("telnetlib")
     assert importlib.util.find_spec("telnetlib") is None
+
+
+def test_invalid_escapes_are_accepted_without_a_warning():
+    with warnings.catch_warnings(record=True) as caught:
+        assert eval(r"'\d'") == r"\d" and eval("1 is 1")
+    assert not caught
 
 
 def test_imp_loads_a_file(tmp_path):

@@ -256,3 +256,11 @@ def case_a_new_column_does_not_share():
     frame["b"][0] = 5
     frame["c"].values[1] = 6
     return frame
+
+
+def case_values_of_a_frame_that_was_built_by_columns():
+    frame = make()[["a", "b"]].astype("float32")
+    frame["c"] = np.float32(1)
+    frame.values[0] = 7
+    np.asarray(frame)[1, 1] = 8
+    return frame
