@@ -4,16 +4,7 @@ Each module restores names, arguments or behaviour of one package when the progr
 changes nothing where the installed version still has them.
 """
 
-from estimator_bridge.old_packages import (
-    hdf5,
-    matplotlib_names,
-    numpy_1,
-    pandas_1,
-    pillow,
-    scikit_learn,
-    scipy_names,
-    yaml_files,
-)
+from estimator_bridge.old_packages import numpy_1
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["install"]
@@ -29,11 +20,64 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
       version: (major, minor) of the TensorFlow that the program was written for.
     """
     numpy_1.install()
-    call_when_imported("pandas", pandas_1.install)
-    call_when_imported("scipy", scipy_names.install)
-    scikit_learn.install()
-    call_when_imported("matplotlib", matplotlib_names.install)
-    call_when_imported("PIL", pillow.install)
-    call_when_imported("yaml", yaml_files.install)
+    call_when_imported("pandas", _pandas)
+    call_when_imported("scipy", _scipy)
+    call_when_imported("sklearn.utils._tags", _estimator_kinds)
+    call_when_imported("sklearn", _scikit_learn)
+    call_when_imported("matplotlib", _matplotlib)
+    call_when_imported("PIL", _pillow)
+    call_when_imported("yaml", _yaml)
     if version < _HDF5_3_SINCE:
-        call_when_imported("h5py", hdf5.install)
+        call_when_imported("h5py", _hdf5)
+
+
+# The modules are imported by programs that need them.
+
+
+def _pandas() -> None:
+    from estimator_bridge.old_packages import pandas_1
+
+    pandas_1.install()
+
+
+def _scipy() -> None:
+    from estimator_bridge.old_packages import scipy_names
+
+    scipy_names.install()
+
+
+def _estimator_kinds() -> None:
+    # scikit-learn itself imports this module, whose function others import from there.
+    from estimator_bridge.old_packages.scikit_learn import estimator_kinds
+
+    estimator_kinds.install()
+
+
+def _scikit_learn() -> None:
+    from estimator_bridge.old_packages import scikit_learn
+
+    scikit_learn.install()
+
+
+def _matplotlib() -> None:
+    from estimator_bridge.old_packages import matplotlib_names
+
+    matplotlib_names.install()
+
+
+def _pillow() -> None:
+    from estimator_bridge.old_packages import pillow
+
+    pillow.install()
+
+
+def _yaml() -> None:
+    from estimator_bridge.old_packages import yaml_files
+
+    yaml_files.install()
+
+
+def _hdf5() -> None:
+    from estimator_bridge.old_packages import hdf5
+
+    hdf5.install()

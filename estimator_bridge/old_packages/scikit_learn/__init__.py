@@ -3,7 +3,6 @@
 from estimator_bridge.old_packages.scikit_learn import (
     arguments,
     attributes,
-    estimator_kinds,
     modules,
     names,
     parameters,
@@ -15,12 +14,6 @@ __all__ = ["install"]
 
 def install() -> None:
     """Restores what scikit-learn lacks, in each of its modules when it is imported."""
-    # The package itself imports this one, whose function others import from there.
-    call_when_imported("sklearn.utils._tags", estimator_kinds.install)
-    call_when_imported("sklearn", _install)
-
-
-def _install() -> None:
     modules.install()
     call_when_imported("sklearn.base", arguments.install_set_params)
     arguments.install()
