@@ -4,7 +4,6 @@ Each module restores names, arguments or behaviour of one package when the progr
 changes nothing where the installed version still has them.
 """
 
-from estimator_bridge.old_packages import numpy_1
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["install"]
@@ -19,7 +18,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     Args:
       version: (major, minor) of the TensorFlow that the program was written for.
     """
-    numpy_1.install()
+    _numpy()
     call_when_imported("pandas", _pandas)
     call_when_imported("scipy", _scipy)
     call_when_imported("sklearn.utils._tags", _estimator_kinds)
@@ -31,7 +30,13 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
         call_when_imported("h5py", _hdf5)
 
 
-# The modules are imported by programs that need them.
+# The modules are imported for programs that need them; audit imports this one without NumPy.
+
+
+def _numpy() -> None:
+    from estimator_bridge.old_packages import numpy_1
+
+    numpy_1.install()
 
 
 def _pandas() -> None:
