@@ -40,8 +40,8 @@ and the highest rate of a row are far apart, other work disturbed the measuremen
 """
 
 
-# Precedes the tables of benchmarks/legacy, which end the file.
 _MEASURED = "Measured on "
+# Precedes the tables of benchmarks/legacy, which end the file.
 LEGACY = "<!-- legacy -->"
 SETTINGS = "<!-- settings -->"
 

@@ -4,6 +4,7 @@ import functools
 from typing import Any
 
 from estimator_bridge.old_packages.missing import set_missing
+from estimator_bridge.old_packages.renaming import rename_arguments
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["install"]
@@ -17,27 +18,13 @@ def install() -> None:
     """Restores what the imported matplotlib lacks, and its modules when they are imported."""
     import matplotlib
 
-    matplotlib.use = _renaming(matplotlib.use, warn=None)
+    matplotlib.use = rename_arguments(matplotlib.use, warn=None)
     call_when_imported("matplotlib.cm", _colour_maps)
     call_when_imported("matplotlib.mlab", _mlab)
     call_when_imported("matplotlib.style", _styles)
     call_when_imported("matplotlib.figure", _figures)
     call_when_imported("matplotlib.backends.backend_agg", _canvas)
     call_when_imported("matplotlib.pyplot", _pyplot)
-
-
-def _renaming(function, **new_names):
-    """Returns a function that takes old names of its arguments; None drops the argument."""
-
-    @functools.wraps(function)
-    def replacing(*arguments, **options):
-        for old in new_names.keys() & options.keys():
-            value = options.pop(old)
-            if new_names[old] is not None and value is not None:
-                options[new_names[old]] = value
-        return function(*arguments, **options)
-
-    return replacing
 
 
 def _colour_maps() -> None:
@@ -90,7 +77,7 @@ def _figures() -> None:
     renamed = {"hist": {"normed": "density"}, "hist2d": {"normed": "density"}}
     renamed.update(bar={"left": "x"}, grid={"b": "visible"})
     for name, arguments in renamed.items():
-        setattr(Axes, name, _renaming(getattr(Axes, name), **arguments))
+        setattr(Axes, name, rename_arguments(getattr(Axes, name), **arguments))
     set_missing(
         Axes,
         hold=lambda self, b=None: None,
@@ -144,6 +131,6 @@ def _pyplot() -> None:
         return plt.gcf().gca(**options) if options else gca()
 
     plt.gca = get_axes
-    plt.bar = _renaming(plt.bar, left="x")
+    plt.bar = rename_arguments(plt.bar, left="x")
     set_missing(plt, hold=lambda b=None: None, ishold=lambda: True)
     set_missing(plt, **{name: functools.partial(plt.set_cmap, name) for name in _MAPS})

@@ -1,10 +1,11 @@
 """Sets methods of classes written in C, whose attributes Python does not let a program set."""
 
 import ctypes
+import gc
 import sys
 from typing import Any
 
-__all__ = ["can_set", "set_method"]
+__all__ = ["add_method", "can_set", "set_method"]
 
 # Where a type object of CPython has its flags, on a platform of 64 bits, bytes from its start: 21
 # fields of a word are before them (Include/cpython/object.h).
@@ -12,8 +13,21 @@ _FLAGS_OFFSET = 21 * 8
 _IMMUTABLE = 1 << 8
 
 
+def add_method(kind: type, name: str, method: Any) -> None:
+    """Adds a method that a program calls by its name.
+
+    Args:
+      kind: a class.
+      name: the name of the method.
+      method: the function.
+    """
+    (namespace,) = gc.get_referents(kind.__dict__)
+    namespace[name] = method
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
 def can_set(kind: type) -> bool:
-    """Tells whether methods of a class can be set here.
+    """Tells whether methods by which Python computes (`__float__`) can be set here.
 
     Args:
       kind: a class, written in C.
@@ -27,7 +41,7 @@ def can_set(kind: type) -> bool:
 
 
 def set_method(kind: type, name: str, method: Any) -> None:
-    """Sets a method, also one by which Python computes (`__float__`).
+    """Sets a method by which Python computes (`__float__`).
 
     Args:
       kind: a class for which can_set is true.

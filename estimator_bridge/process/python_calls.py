@@ -1,7 +1,6 @@
 """Calls of Python's standard library that Python 3.8 to 3.13 refuse, as Python 3.7 took them."""
 
 import array
-import asyncio
 import base64
 import builtins
 import functools
@@ -22,7 +21,7 @@ from collections.abc import Callable, Set
 from typing import Any
 
 from estimator_bridge.old_packages.missing import set_missing
-from estimator_bridge.old_packages.special_methods import can_set, set_method
+from estimator_bridge.old_packages.special_methods import add_method
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["NAMES", "install"]
@@ -32,7 +31,6 @@ NAMES = [
     (threading.Thread, "isAlive", threading.Thread.is_alive),
     (base64, "encodestring", base64.encodebytes),
     (base64, "decodestring", base64.decodebytes),
-    (asyncio, "coroutine", types.coroutine),
     (sys, "setcheckinterval", lambda interval: None),
     (locale, "format", locale.format_string),
 ]
@@ -65,8 +63,8 @@ def install() -> None:
     builtins.open = io.open = _Open(builtins.open)
     if sys.version_info >= (3, 11):
         re._compile = _move_flags(re._compile)  # type: ignore[attr-defined]
-    _add(array.array, "tostring", array.array.tobytes)
-    _add(array.array, "fromstring", array.array.frombytes)
+    _add(array.array, tostring=array.array.tobytes, fromstring=array.array.frombytes)
+    call_when_imported("asyncio", _asyncio)
     call_when_imported("xml.etree.ElementTree", _element_tree)
     call_when_imported("html.parser", _html_parser)
     sys.meta_path.append(_Adviser())
@@ -76,17 +74,25 @@ def install() -> None:
     )
 
 
-def _add(kind: type, name: str, method: Callable[..., Any]) -> None:
-    if not hasattr(kind, name) and can_set(kind):
-        set_method(kind, name, lambda self, *args: method(self, *args))
+def _add(kind: type, **methods: Callable[..., Any]) -> None:
+    """Adds methods to a class written in C, if it has none of these names."""
+    for name, method in methods.items():
+        if not hasattr(kind, name):
+            # `list` alone would be no method.
+            add_method(kind, name, lambda self, *args, _method=method: _method(self, *args))
+
+
+def _asyncio() -> None:
+    import asyncio
+
+    set_missing(asyncio, coroutine=types.coroutine)
 
 
 def _element_tree() -> None:
     from xml.etree import ElementTree
 
-    _add(ElementTree.Element, "getchildren", list)
-    _add(ElementTree.Element, "getiterator", ElementTree.Element.iter)
-    _add(ElementTree.ElementTree, "getiterator", ElementTree.ElementTree.iter)
+    _add(ElementTree.Element, getchildren=list, getiterator=ElementTree.Element.iter)
+    set_missing(ElementTree.ElementTree, getiterator=ElementTree.ElementTree.iter)
 
 
 def _html_parser() -> None:

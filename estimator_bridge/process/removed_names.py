@@ -17,11 +17,10 @@ import math
 import sys
 import time
 import unittest
-from collections.abc import Iterable
-from typing import Any
 
 from estimator_bridge import old_packages
 from estimator_bridge.old_packages import workers
+from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.process import python_calls
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
@@ -80,9 +79,10 @@ class _DistutilsFinder(importlib.abc.MetaPathFinder):
 
 
 def _standard_library() -> None:
-    _set_missing([*_PYTHON, *python_calls.NAMES])
+    for owner, name, value in [*_PYTHON, *python_calls.NAMES]:
+        set_missing(owner, **{name: value})
     python_calls.install()
-    _set_missing([(collections, name, getattr(collections.abc, name)) for name in _COLLECTIONS])
+    set_missing(collections, **{name: getattr(collections.abc, name) for name in _COLLECTIONS})
     if sys.version_info >= (3, 12):
         sys.meta_path.append(_DistutilsFinder())
     test_case.restore(unittest.TestCase)
@@ -91,13 +91,6 @@ def _standard_library() -> None:
         if importlib.util.find_spec(name) is None:
             supplier.supply(name, f"{stdlib.__name__}.{name}")
     sys.meta_path.append(supplier)
-
-
-def _set_missing(names: Iterable[tuple[Any, str, Any]]) -> None:
-    """Sets each attribute (owner, name, value) that the owner lacks."""
-    for owner, name, value in names:
-        if not hasattr(owner, name):
-            setattr(owner, name, value)
 
 
 @functools.cache

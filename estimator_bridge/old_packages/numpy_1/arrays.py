@@ -20,9 +20,8 @@ def install() -> None:
     for name in ("array", "asarray", "asanyarray"):
         setattr(np, name, _make(getattr(np, name)))
     np.full = _full(np.full)
-    for name in ("vstack", "hstack", "dstack", "column_stack", "stack"):
+    for name in ("vstack", "row_stack", "hstack", "dstack", "column_stack", "stack"):
         setattr(np, name, _stack(getattr(np, name)))
-    np.row_stack = np.vstack  # type: ignore[attr-defined]
     # NumPy 1.25 warns about arrays of one value, and 2.5 does not take them for numbers.
     if np.lib.NumpyVersion(np.__version__) < "1.25.0" or not can_set(np.ndarray):
         return

@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from estimator_bridge.old_packages.renaming import rename_arguments
+
 __all__ = ["install"]
+
+_QUANTILES = ("percentile", "quantile", "nanpercentile", "nanquantile")
 
 
 def install() -> None:
     """Restores the arguments and results that the installed NumPy lacks."""
-    for name in ("percentile", "quantile", "nanpercentile", "nanquantile"):
-        setattr(np, name, _rename(getattr(np, name), interpolation="method"))
-    np.reshape = _rename(np.reshape, newshape="shape")
-    np.histogram = _with_normed(np.histogram)
+    renamed = dict.fromkeys(_QUANTILES, ("interpolation", "method"))
+    renamed.update(reshape=("newshape", "shape"), histogram=("normed", "density"))
+    for name, (old, new) in renamed.items():
+        function = getattr(np, name)
+        if new in inspect.signature(function).parameters:
+            setattr(np, name, rename_arguments(function, **{old: new}))
     np.delete = _ignore_missing(np.delete)
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         return
@@ -24,32 +30,6 @@ def install() -> None:
     # They gave bytes to converters, and returned texts as bytes.
     for name in ("genfromtxt", "loadtxt"):
         setattr(np, name, _read_bytes(getattr(np, name)))
-
-
-def _rename(original: Callable[..., Any], **names: str) -> Callable[..., Any]:
-    """Returns a function that takes arguments by their old names too."""
-    if not set(names.values()) <= set(inspect.signature(original).parameters):
-        return original
-
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for old, new in names.items():
-            if old in kwargs:
-                kwargs[new] = kwargs.pop(old)
-        return original(*args, **kwargs)
-
-    return call
-
-
-def _with_normed(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def histogram(*args: Any, **kwargs: Any) -> Any:
-        normed = kwargs.pop("normed", None)
-        if normed is not None and kwargs.get("density") is None:
-            kwargs["density"] = normed
-        return original(*args, **kwargs)
-
-    return histogram
 
 
 def _ignore_missing(original: Callable[..., Any]) -> Callable[..., Any]:

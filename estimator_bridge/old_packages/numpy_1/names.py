@@ -1,8 +1,6 @@
 """Names that NumPy 1.18 to 2.3 removed, and how its numbers print."""
 
-import ctypes
 import functools
-import gc
 import importlib.util
 import inspect
 import pickle
@@ -12,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from estimator_bridge.old_packages.special_methods import add_method
 
 __all__ = ["install"]
 
@@ -66,7 +66,7 @@ def install() -> None:
         for name, method in methods.items():
             # NumPy 2.0 to 2.2 have methods that only raise an error.
             if not hasattr(kind, name) or (is_new and name != "tostring"):
-                _add_method(kind, name, method)
+                add_method(kind, name, method)
     if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
         np.fromstring = _with_binary_mode(np.fromstring)
 
@@ -160,13 +160,6 @@ def _as_bytes(text):
 
 def _as_text(text):
     return text.decode("latin1") if isinstance(text, bytes) else str(text)
-
-
-def _add_method(kind: type, name: str, function: Callable[..., Any]) -> None:
-    """Adds a method to a class written in C, whose namespace is read-only for Python code."""
-    (namespace,) = gc.get_referents(kind.__dict__)
-    namespace[name] = function
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 def _with_binary_mode(fromstring):

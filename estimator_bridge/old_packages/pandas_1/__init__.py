@@ -27,12 +27,14 @@ def install() -> None:
     """Restores what the imported pandas lacks."""
     import pandas as pd
 
+    version = int(pd.__version__.partition(".")[0])
     names.install()
-    dtypes.install()
-    lookups.install()
-    columns.install()
-    if int(pd.__version__.partition(".")[0]) < 2:
+    if version < 2:
         return
+    dtypes.install(version)
+    if version >= 3:
+        lookups.install()
+        columns.install()
     removed_arguments.install()
     frequencies.install()
     dates.install()

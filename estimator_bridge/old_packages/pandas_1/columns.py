@@ -23,13 +23,11 @@ _COLUMNS, _FRAME = "_columns_taken", "_taken_from"
 
 
 def install() -> None:
-    """Makes columns views again, if pandas is 3 or later."""
+    """Makes columns views again."""
     import pandas as pd
     from pandas.core.generic import NDFrame
     from pandas.core.indexing import _LocationIndexer, _ScalarAccessIndexer
 
-    if int(pd.__version__.partition(".")[0]) < 3:
-        return
     # The first says that a change does not reach the frame; here it does. The others are about
     # later versions, for which old programs will not be changed.
     for name in ("ChainedAssignmentError", "PandasChangeWarning"):
@@ -245,13 +243,10 @@ def _make_writeable(original: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(array, np.ndarray) or array.flags.writeable:
             return array
         frame = self if self.ndim == 2 else _frame_of(self)[0]
-        if not _is_owned(self if frame is None else frame):
-            if frame is None:
-                _own(self, [])
-            else:
-                with _write_through(frame):
-                    pass
-            array = original(self, *args, **kwargs)
+        owner = self if frame is None else frame
+        if not _is_owned(owner):
+            with _write_through(owner):
+                array = original(self, *args, **kwargs)
         try:
             array.flags.writeable = True
         except ValueError:

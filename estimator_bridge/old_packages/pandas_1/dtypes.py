@@ -9,15 +9,17 @@ import numpy as np
 __all__ = ["install"]
 
 
-def install() -> None:
-    """Restores the choices from which the imported pandas differs."""
+def install(version: int) -> None:
+    """Restores the choices from which the imported pandas differs.
+
+    Args:
+      version: the major version of pandas, 2 or more.
+    """
     import pandas as pd
 
-    version = int(pd.__version__.partition(".")[0])
-    if version >= 2:
-        _make_dummies_integers()
-        _replace_patterns()
-        _set_whole_columns()
+    _make_dummies_integers()
+    _replace_patterns()
+    _set_whole_columns()
     if version >= 3:
         # Text is of type object, by which old programs choose columns.
         with warnings.catch_warnings():
@@ -121,15 +123,11 @@ def _then_infer(original: Any, only_missing: bool) -> Any:
 
 def _find_objects(values: Any, only_missing: bool) -> list[int]:
     """Returns the numbers of the columns of objects, or of those that lack values; [0] if 1-d."""
-    columns = [values] if values.ndim == 1 else None
-    types = [values.dtype] if columns else list(values.dtypes)
-    found = [number for number, one in enumerate(types) if one == np.dtype(object)]
-    if not only_missing:
-        return found
+    frame = values.to_frame() if values.ndim == 1 else values
     return [
         number
-        for number in found
-        if (columns[0] if columns else values.iloc[:, number]).isna().any()
+        for number, one in enumerate(frame.dtypes)
+        if one == np.dtype(object) and (not only_missing or frame.iloc[:, number].isna().any())
     ]
 
 

@@ -13,8 +13,6 @@ def install() -> None:
     """Restores lookups by position, which pandas 3 removed."""
     import pandas as pd
 
-    if int(pd.__version__.partition(".")[0]) < 3:
-        return
     series: Any = pd.Series
     series.__getitem__ = _get(series.__getitem__)
     series.__setitem__ = _set(series.__setitem__)
