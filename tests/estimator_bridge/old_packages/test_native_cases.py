@@ -7,9 +7,9 @@ import functools
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+import measured
 import pytest
 
 FOLDER = Path(__file__).parent / "native_cases"
@@ -19,7 +19,7 @@ FILES = sorted(FOLDER.glob("*_cases.py"))
 
 @functools.cache
 def run_bridged(file):
-    command = [sys.executable, str(RUN), str(file), "--bridge"]
+    command = measured.python(RUN, file, "--bridge")
     environment = {**os.environ, "PYTHONPATH": str(FOLDER.parents[3])}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=True, env=environment

@@ -4,10 +4,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 
+import measured
 import pytest
 
 CHECKS = Path(__file__).with_name("check_scikit_learn.py")
@@ -17,8 +17,8 @@ NAMES = re.findall(r"^def check_(\w+)", CHECKS.read_text(encoding="utf-8"), re.M
 @pytest.mark.parametrize("name", NAMES)
 def test_check(name):
     root = str(CHECKS.parents[3])
-    command = [sys.executable, "-W", "ignore", str(CHECKS), name]
-    environment = {**os.environ, "PYTHONPATH": root}
+    command = measured.python(CHECKS, name)
+    environment = {**os.environ, "PYTHONPATH": root, "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
 

@@ -3,9 +3,9 @@
 import functools
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import measured
 import pytest
 
 FOLDER = Path(__file__).parent
@@ -14,7 +14,7 @@ FILES = sorted(set(FOLDER.glob("*_cases.py")) - {FOLDER / "run_cases.py", FOLDER
 
 @functools.cache
 def run_bridged(file):
-    command = [sys.executable, str(FOLDER / "run_cases.py"), str(file), "--bridge"]
+    command = measured.python(FOLDER / "run_cases.py", file, "--bridge")
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return json.loads(done.stdout)
 

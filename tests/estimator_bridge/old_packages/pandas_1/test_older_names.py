@@ -1,8 +1,8 @@
 """Names that were removed before pandas 1.1.5, with the results that its documentation told."""
 
 import subprocess
-import sys
 
+import measured
 import numpy as np
 import pytest
 
@@ -78,10 +78,12 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(tmp_path_factory):
     lines = "\n".join(f"    lambda: ({code})," for code, _ in CASES)
     program = f"{PROGRAM}\nfor case in [\n{lines}\n]:\n    show(case)\n"
-    command = [sys.executable, "-c", program]
+    file = tmp_path_factory.mktemp("names") / "program.py"
+    file.write_text(program, encoding="utf-8")
+    command = measured.python(file)
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout.splitlines()
 

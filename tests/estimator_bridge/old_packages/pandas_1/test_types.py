@@ -1,7 +1,8 @@
 """Values of another type are set as pandas 1.3 to 2 did, which 1.1.5 did not do yet."""
 
 import subprocess
-import sys
+
+import measured
 
 PROGRAM = """
 import warnings
@@ -20,8 +21,8 @@ assert frame.a.tolist() == [1, 2.5] and frame.b.tolist() == ["x", False]
 """
 
 
-def test_a_value_of_another_type_changes_the_type_of_the_column():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120
-    )
+def test_a_value_of_another_type_changes_the_type_of_the_column(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    done = subprocess.run(measured.python(file), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
