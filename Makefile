@@ -25,6 +25,8 @@ TF ?=
 ARGS ?=
 MARK ?= not matrix
 JOBS ?= 3
+# Seconds that one test may take. A longer one is stuck; it fails, and tells where it was.
+LIMIT ?= 900
 
 BENCH_DATA ?= ../shared/data
 
@@ -55,7 +57,7 @@ demo:
 
 test:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) --dist=loadfile --no-loadscope-reorder \
-	    -m "$(MARK)" $(ARGS)
+	    -m "$(MARK)" --timeout=$(LIMIT) $(ARGS)
 
 test-quick: MARK = quick and not long
 test-quick: test

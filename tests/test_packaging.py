@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -306,11 +307,29 @@ def test_the_matrix_meets_every_tensorflow_and_every_python(environment, matrix)
     assert {version.python for version in versions} == pythons
 
 
+LEAVES_A_PROCESS = "import subprocess; subprocess.Popen(['sleep', '60']); print('done')"
+
+
+@pytest.mark.parametrize(
+    ("program", "secs", "status", "printed"),
+    [
+        (LEAVES_A_PROCESS, 60, 0, "done"),
+        ("import time; print('stuck'); time.sleep(60)", 2, -9, "killed: not done after 2 s"),
+    ],
+)
+def test_the_matrix_ends_what_is_stuck(matrix, program, secs, status, printed):
+    lines = []
+    started = time.monotonic()
+    assert matrix._run_group([sys.executable, "-c", program], secs, lines.append) == status
+    assert printed in "".join(lines)
+    assert time.monotonic() - started < 30
+
+
 def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, capsys):
     def lint(version):
         linted.append(version.tensorflow)
 
-    def test(version, mark, write):
+    def test(version, mark, full, write):
         asked[version.tensorflow] = mark
         write(f"tests of {version.tensorflow}\n")
         version.num_passed, version.num_failed = 3, int(version.tensorflow == "2.17")

@@ -16,11 +16,14 @@ status is 0 if nothing failed and no version was skipped.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +44,12 @@ PREFERRED = {
     "2.20": ("3.9", "3.13", "3.12", "3.11", "3.10"),
 }
 WHOLE_SUITE = ("2.21", "2.15")
+
+# Limits of one test and of all tests of a version, for a machine that is half as fast as usual.
+TEST_SECS = 900
+FULL_TEST_SECS = 3600
+VERSION_SECS = 3600
+FULL_VERSION_SECS = 6 * 3600
 
 # Below this much free disk an environment is removed once its tests have run.
 SHORT_OF_DISK_BYTES = 20 * 2**30
@@ -95,35 +104,36 @@ class Version:
         command = ["make", "-s", "environment", *self._choice()]
         return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def test(self, mark, write):
+    def test(self, mark, full, write):
         """Runs `make test` and reads the counts of pytest's last line.
 
         Args:
           mark: pytest's expression for the tests; empty for all.
+          full: whether tests that are too long for every commit are among them.
           write: is given each line of the output as it comes.
         """
-        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
+        limit = FULL_TEST_SECS if full else TEST_SECS
+        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}", f"LIMIT={limit}"]
         if self.tensorflow not in WHOLE_SUITE:
             # In pytest's own process.
             command.append("JOBS=0")
         if self.tensorflow == WHOLE_SUITE[0]:
             command.append("ARGS=--cov --cov-report=")
-        closing = ""
-        # Unbuffered, so that the output shows the progress.
-        variables = dict(os.environ, PYTHONUNBUFFERED="1")
-        with subprocess.Popen(
-            command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as process:
-            for line in process.stdout:
-                text = line.decode(errors="replace")
-                write(text)
-                closing = text if re.search(r"\d+ \w+.* in [\d.]+s", text) else closing
+        closing = reason = ""
+
+        def read(line):
+            nonlocal closing, reason
+            write(line)
+            closing = line if re.search(r"\d+ \w+.* in [\d.]+s", line) else closing
+            reason = f", {line.strip()}" if "Required test coverage" in line else reason
+
+        status = _run_group(command, FULL_VERSION_SECS if full else VERSION_SECS, read)
         self.num_passed = _count("passed", closing)
         self.num_failed = _count("failed", closing) + _count("errors?", closing)
-        if process.returncode == 0:
+        if status == 0:
             self.verdict = f"{self.num_passed} passed"
         else:
-            self.verdict = f"FAILED: exit status {process.returncode}"
+            self.verdict = f"FAILED: {self.num_failed} failed, exit status {status}{reason}"
             self.num_failed = max(self.num_failed, 1)
 
     def lint(self):
@@ -144,6 +154,56 @@ class Version:
 
     def __str__(self):
         return f"TensorFlow {environment.pinned(self.tensorflow)}, Python {self.python or '-'}"
+
+
+def _run_group(command, secs, read):
+    """Runs a command, and ends all that it started that is still there when it ends.
+
+    Args:
+      command: the words.
+      secs: after so many seconds it is killed.
+      read: is given each line of the output as it comes.
+
+    Returns:
+      The exit status, negative for a signal.
+    """
+    # Unbuffered, so that the output shows the progress.
+    variables = dict(os.environ, PYTHONUNBUFFERED="1")
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+    def wait():
+        try:
+            process.wait(secs)
+        except subprocess.TimeoutExpired:
+            read(f"\nkilled: not done after {secs} s\n")
+        finally:
+            _kill_group(process.pid)
+
+    # What is left of the group would hold the pipe open.
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    try:
+        with process.stdout:
+            for line in process.stdout:
+                read(line.decode(errors="replace"))
+    except BaseException:
+        # Ctrl-C reaches this process only.
+        _kill_group(process.pid)
+        raise
+    waiting.join()
+    return process.wait()
+
+
+def _kill_group(group):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _count(word, closing):
@@ -211,7 +271,7 @@ def _run_one(version, done, full, write):
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
         return
     started = time.monotonic()
-    version.test(mark, write)
+    version.test(mark, full, write)
     version.verdict += f" ({mark or 'all'}, {time.monotonic() - started:.0f} s)"
     if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
         version.remove()
