@@ -105,7 +105,9 @@ class GradientTrees:
                     target = end.num_trees + options.center_bias
                     self.hooks.append(_StopHook(self._learner, target, end.last_step))
                 return
-            forest = ForestVariables(options.logits, options.config, self._batch.features)
+            forest = ForestVariables(
+                options.logits, options.config, options.center_bias, self._batch.features
+            )
             arrays = forest.forest
             leaves = find_leaves(arrays, self._batch)
             self.logits = sum_leaves(arrays, leaves)

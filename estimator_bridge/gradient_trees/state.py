@@ -11,6 +11,7 @@ from ..private_tf import saver
 from . import ensemble as trees
 from .forest import Forest, flatten
 from .learner import Accumulator, Feature, Learner
+from .messages import LearnerConfig
 from .statistics import Sums
 
 __all__ = ["SERIALIZED", "ForestVariables", "save_learner", "weigh"]
@@ -212,13 +213,14 @@ class ForestVariables:
     Args:
       logits: the number of logits.
       config: the LearnerConfig.
+      center_bias: whether the first tree is the bias.
       features: the features.
     """
 
     key = SERIALIZED
 
-    def __init__(self, logits: int, config: Any, features: Sequence[Feature]):
-        self._logits, self._config = logits, config
+    def __init__(self, logits: int, config: Any, center_bias: bool, features: Sequence[Feature]):
+        self._logits, self._config, self._center_bias = logits, config, center_bias
         self._sparse = [feature.first for feature in features if feature.kind == "sparse"]
         empty = flatten([], [], logits, self._sparse)
         with tf.name_scope("forest"):
@@ -237,22 +239,27 @@ class ForestVariables:
           reader: the checkpoint's reader.
         """
         ensemble = trees.parse(reader.get_tensor(self.key))
-        weights = weigh(ensemble, self._config)
-        values = flatten(ensemble.trees, weights, self._logits, self._sparse)
+        count = len(ensemble.trees)
+        is_bias = self._center_bias and count == 1
+        if trees.is_growing(ensemble) and not is_bias:
+            # Trees that are to be grown as a whole are not predicted before.
+            count -= self._config.growing_mode == LearnerConfig.WHOLE_TREE
+        weights = weigh(ensemble.tree_weights[:count], self._config)
+        values = flatten(ensemble.trees[:count], weights, self._logits, self._sparse)
         set_arrays(session, self.variables, list(values))
 
 
-def weigh(ensemble: Any, config: Any) -> list[float]:
+def weigh(tree_weights: Sequence[float], config: Any) -> list[float]:
     """Returns what each tree is multiplied by in predictions.
 
     With an averaging_config, predictions are the mean over the ensembles of the last trees: a tree
     counts for those ensembles in which it already was.
 
     Args:
-      ensemble: the message of the trees.
+      tree_weights: the weights of the trees.
       config: the LearnerConfig.
     """
-    weights = list(ensemble.tree_weights)
+    weights = list(tree_weights)
     kind = config.averaging_config.WhichOneof("config")
     if kind is None or not weights:
         return weights

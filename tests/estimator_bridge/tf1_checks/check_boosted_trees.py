@@ -77,6 +77,15 @@ def test_a_program_grows_the_trees_of_1_14(case, tmp_path):
     check(case, programs.examine(tf, case, model))
 
 
+def test_a_whole_tree_is_predicted_once_it_has_grown(tmp_path):
+    """As 1.14 did: until then, only the bias is predicted, also while it is moved."""
+    for steps, bias in [(1, 0), (3, -0.1733334), (6, -0.1737692), (9, -0.1737692)]:
+        model = programs.build(tf, "whole", tmp_path / str(steps))
+        model.fit(input_fn=programs.make_input_fn(tf, "whole"), max_steps=steps)
+        logits = programs.examine(tf, "whole", model)["predictions"]["logits"]
+        np.testing.assert_allclose(logits, np.full([programs.BATCH, 1], bias), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("case", [case for case, given in programs.CASES.items() if given[-1]])
 def test_a_native_checkpoint_in_the_middle_of_a_layer_goes_on(case, tmp_path):
     job = tmp_path / "job"
@@ -111,6 +120,7 @@ def test_an_export_has_standard_operations_and_answers_like_predict(tmp_path):
     def serve():
         given = {
             "numbers": tf.placeholder(tf.float32, [None, 3]),
+            "sparse": tf.placeholder(tf.float32, [None, 2]),
             "color": tf.placeholder(tf.int64, [None]),
         }
         built = programs.build_features(tf, case, given)
