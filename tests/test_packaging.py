@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -310,11 +311,14 @@ def test_the_matrix_meets_every_tensorflow_and_every_python(environment, matrix)
 LEAVES_A_PROCESS = "import subprocess; subprocess.Popen(['sleep', '60']); print('done')"
 
 
+STUCK = "import faulthandler, time; faulthandler.enable(); time.sleep(60)"
+
+
 @pytest.mark.parametrize(
     ("program", "secs", "status", "printed"),
     [
         (LEAVES_A_PROCESS, 60, 0, "done"),
-        ("import time; print('stuck'); time.sleep(60)", 2, -9, "killed: not done after 2 s"),
+        (STUCK, 3, -signal.SIGABRT, "killed: not done after 3 s"),
     ],
 )
 def test_the_matrix_ends_what_is_stuck(matrix, program, secs, status, printed):
@@ -322,6 +326,7 @@ def test_the_matrix_ends_what_is_stuck(matrix, program, secs, status, printed):
     started = time.monotonic()
     assert matrix._run_group([sys.executable, "-c", program], secs, lines.append) == status
     assert printed in "".join(lines)
+    assert ("most recent call first" in "".join(lines)) == (program == STUCK)
     assert time.monotonic() - started < 30
 
 
