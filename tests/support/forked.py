@@ -50,6 +50,8 @@ _MESSAGE_BYTES = 1 << 20
 _MAX_SERVERS = 4
 # In which a program that hangs writes where its threads are.
 _ABORT_SECS = 20
+# In which a server ends by itself.
+_END_SECS = 20
 # Programs that start others.
 _STARTERS = {("-m", f"trainer.{name}") for name in ("launch", "task", "vertex")}
 
@@ -263,7 +265,12 @@ class _Server:
     def close(self):
         self._end.close()
         if self._process is not None:
-            self._process.wait()
+            try:
+                self._process.wait(_END_SECS)
+            except subprocess.TimeoutExpired:
+                # A process that a test has forked and left holds the socket open.
+                self._process.kill()
+                self._process.wait()
 
 
 def _set_reaper(is_one):

@@ -69,8 +69,12 @@ def _serve_in_private(connection):
 
 def test_no_other_process_can_connect_to_a_private_network():
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=_serve_in_private, args=(there,))
+    fork = multiprocessing.get_context("fork")
+    process = fork.Process(target=_serve_in_private, args=(there,), daemon=True)
     process.start()
+    # Without it, the end of a process that sends nothing would not be seen.
+    there.close()
+    assert here.poll(60)
     received = here.recv()
     if isinstance(received, str):
         assert "--private_network: this system does not allow" in received
