@@ -10,6 +10,7 @@ from . import quantiles
 from .columns import Group
 from .ensemble import Growth, center_bias, grow, parse
 from .histograms import LayerSums
+from .quantile_columns import summarize_columns
 from .row_table import RowTable
 from .splits import Regularization, find_best_splits
 from .state import TrainingState
@@ -126,7 +127,7 @@ class Grower:
         epsilon = self._parameters.quantile_sketch_epsilon
 
         def summarize(weights: np.ndarray, *numbers: np.ndarray) -> bytes:
-            return _join([quantiles.summarize(one, weights, epsilon) for one in numbers])
+            return _join(summarize_columns(numbers, weights, epsilon))
 
         summary = tf.numpy_function(summarize, [weights, *numbers], tf.string)
         summary.set_shape([])

@@ -12,7 +12,16 @@ from typing import Optional
 
 import numpy as np
 
-__all__ = ["MAX_ELEMENTS", "Levels", "compute_boundaries", "select_boundaries", "summarize"]
+__all__ = [
+    "LONGEST_PLANNED",
+    "MAX_ELEMENTS",
+    "Levels",
+    "compute_boundaries",
+    "keep_evenly",
+    "plan_block",
+    "select_boundaries",
+    "summarize",
+]
 
 _VALUE, _WEIGHT, _MIN_RANK, _MAX_RANK = range(4)
 _EMPTY = np.zeros((0, 4), np.float32)
@@ -21,7 +30,7 @@ _EMPTY = np.zeros((0, 4), np.float32)
 MAX_ELEMENTS = 1 << 40
 
 # Longer blocks get no plan, so that those kept stay small, and float32 counts values exactly.
-_LONGEST_PLANNED = 1 << 16
+LONGEST_PLANNED = 1 << 16
 
 
 def _plan_block_size(epsilon: float, max_elements: int) -> int:
@@ -95,7 +104,7 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
     allowed = float(summary[-1, _MAX_RANK]) * max(1.0 / size_hint, epsilon)
     before = np.maximum.accumulate(summary[:, _MAX_RANK] - summary[:, _WEIGHT])
     after = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
-    kept, passes = _keep_evenly(size, size_hint)
+    kept, passes = keep_evenly(size, size_hint)
     gaps = before[kept[1:]] - after[kept[:-1]]
     if (gaps.astype(np.float64)[passes] <= allowed).all():
         return summary.take(kept, axis=0)
@@ -104,7 +113,7 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
 
 
 @functools.lru_cache
-def _keep_evenly(size: int, size_hint: int) -> tuple[np.ndarray, np.ndarray]:
+def keep_evenly(size: int, size_hint: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns what _keep does where the error allows any gap."""
     kept, passes = _keep(size, size_hint, range(size - 1, -1, -1))
     return np.array(kept), np.array(passes)
@@ -136,7 +145,7 @@ def _keep(size: int, size_hint: int, passable: Sequence[int]) -> tuple[list[int]
 
 
 @functools.lru_cache
-def _plan_block(
+def plan_block(
     size: int, weight: float, size_hint: int, epsilon: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns which of different values of equal weight _compress keeps, and their summary.
@@ -192,14 +201,16 @@ class Levels:
 
     Attributes:
       levels: the summaries, float32 [n, 4] each.
+      epsilon: the error that is allowed, as it is computed with.
+      block_size: how many values the summary of a level has.
+      buffer_size: so many values of a batch are summarized together.
     """
 
     def __init__(self, epsilon: float, max_elements: int):
         # TensorFlow kept the error in float32, and rounded the sizes that follow from it up.
-        self._epsilon = float(np.float32(epsilon))
-        self._block_size = _plan_block_size(self._epsilon, max_elements)
-        # So many values of a batch are summarized together.
-        self.buffer_size = min(2 * self._block_size, max_elements)
+        self.epsilon = float(np.float32(epsilon))
+        self.block_size = _plan_block_size(self.epsilon, max_elements)
+        self.buffer_size = min(2 * self.block_size, max_elements)
         self.levels: list[np.ndarray] = []
 
     def add(self, summary: np.ndarray) -> None:
@@ -218,12 +229,12 @@ class Levels:
           values: float32 [n], 1 to buffer_size of them.
           weights: float32 [n], above 0; equal ones may be a broadcast number.
         """
-        if weights.strides == (0,) and len(values) <= _LONGEST_PLANNED:
+        if weights.strides == (0,) and len(values) <= LONGEST_PLANNED:
             ordered = np.sort(values)
             # False for NaN, too.
             if (ordered[1:] > ordered[:-1]).all():
-                kept, plan = _plan_block(
-                    len(values), float(weights[0]), self._block_size, self._epsilon
+                kept, plan = plan_block(
+                    len(values), float(weights[0]), self.block_size, self.epsilon
                 )
                 summary = plan.copy()
                 summary[:, _VALUE] = ordered.take(kept)
@@ -236,7 +247,7 @@ class Levels:
         while level < len(self.levels):
             kept = self.levels[level]
             summary = _merge(summary, kept)
-            if not len(kept) or len(summary) <= self._block_size + 1:
+            if not len(kept) or len(summary) <= self.block_size + 1:
                 self.levels[level] = summary
                 return
             summary = self._compress(summary)
@@ -245,7 +256,7 @@ class Levels:
         self.levels.append(summary)
 
     def _compress(self, summary: np.ndarray) -> np.ndarray:
-        return _compress(summary, self._block_size, self._epsilon)
+        return _compress(summary, self.block_size, self.epsilon)
 
     def merge(self) -> np.ndarray:
         """Returns the summary of all that was added."""
