@@ -50,7 +50,7 @@ WHOLE_SUITE = ("2.21", "2.15")
 TEST_SECS, NEWEST_SECS, OTHER_SECS = 900, 4200, 1800
 FULL_TEST_SECS, FULL_SECS = 3600, 6 * 3600
 
-# Pytest has the processes print where they are before they are killed.
+# Seconds in which the processes of pytest print their stacks before they are killed.
 SHOW_SECS = 5
 
 # Below this much free disk an environment is removed once its tests have run.
