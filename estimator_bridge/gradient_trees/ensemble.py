@@ -112,6 +112,22 @@ def is_growing(ensemble: Any) -> bool:
     return bool(ensemble.trees) and not ensemble.tree_metadata[-1].is_finalized
 
 
+def count_predicted(ensemble: Any, config: Any, center_bias: bool) -> int:
+    """Returns how many trees count in predictions.
+
+    With growing_mode=WHOLE_TREE, the last tree counts once it has grown; a bias counts at once.
+
+    Args:
+      ensemble: the message of the trees.
+      config: the LearnerConfig.
+      center_bias: whether the first tree is the bias.
+    """
+    count = len(ensemble.trees)
+    is_bias = center_bias and count == 1
+    whole = config.growing_mode == LearnerConfig.WHOLE_TREE
+    return count - (whole and is_growing(ensemble) and not is_bias)
+
+
 def center(ensemble: Any, change: np.ndarray) -> bool:
     """Moves the bias, which is a tree of one leaf.
 

@@ -152,13 +152,10 @@ class Learner:
         """
         growing = trees.is_growing(self.ensemble)
         last = len(self.ensemble.trees)
-        whole = self.options.config.growing_mode == LearnerConfig.WHOLE_TREE and not self.centering
-        self._dropped = self._tuner.drop(self.ensemble, self.options.center_bias)
-        kept = [
-            number
-            for number in range(last)
-            if number not in self._dropped and not (whole and growing and number == last - 1)
-        ]
+        center_bias = self.options.center_bias
+        counted = trees.count_predicted(self.ensemble, self.options.config, center_bias)
+        self._dropped = self._tuner.drop(self.ensemble, center_bias)
+        kept = [number for number in range(counted) if number not in self._dropped]
         found = walk(self._flatten(kept), rows)
         if not growing:
             return found._replace(node_ids=np.zeros_like(found.node_ids))

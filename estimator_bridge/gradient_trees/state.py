@@ -11,7 +11,6 @@ from ..private_tf import saver
 from . import ensemble as trees
 from .forest import Forest, flatten
 from .learner import Accumulator, Feature, Learner
-from .messages import LearnerConfig
 from .statistics import Sums
 
 __all__ = ["SERIALIZED", "ForestVariables", "save_learner", "weigh"]
@@ -239,11 +238,7 @@ class ForestVariables:
           reader: the checkpoint's reader.
         """
         ensemble = trees.parse(reader.get_tensor(self.key))
-        count = len(ensemble.trees)
-        is_bias = self._center_bias and count == 1
-        if trees.is_growing(ensemble) and not is_bias:
-            # Trees that are to be grown as a whole are not predicted before.
-            count -= self._config.growing_mode == LearnerConfig.WHOLE_TREE
+        count = trees.count_predicted(ensemble, self._config, self._center_bias)
         weights = weigh(ensemble.tree_weights[:count], self._config)
         values = flatten(ensemble.trees[:count], weights, self._logits, self._sparse)
         set_arrays(session, self.variables, list(values))
