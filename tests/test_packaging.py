@@ -309,8 +309,6 @@ def test_the_matrix_meets_every_tensorflow_and_every_python(environment, matrix)
 
 
 LEAVES_A_PROCESS = "import subprocess; subprocess.Popen(['sleep', '60']); print('done')"
-
-
 STUCK = "import faulthandler, time; faulthandler.enable(); time.sleep(60)"
 
 

@@ -8,7 +8,7 @@ summary that has become too long is compressed and goes to the next level.
 import functools
 import math
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -242,11 +242,11 @@ class Levels:
                 return
         self.add(_summarize_values(values, weights))
 
-    def _carry(self, summary: np.ndarray) -> None:
+    def _carry(self, summary: Any) -> None:
         level = 0
         while level < len(self.levels):
             kept = self.levels[level]
-            summary = _merge(summary, kept)
+            summary = self._merge(summary, kept)
             if not len(kept) or len(summary) <= self.block_size + 1:
                 self.levels[level] = summary
                 return
@@ -255,14 +255,17 @@ class Levels:
             level += 1
         self.levels.append(summary)
 
-    def _compress(self, summary: np.ndarray) -> np.ndarray:
+    def _merge(self, one: Any, other: Any) -> Any:
+        return _merge(one, other)
+
+    def _compress(self, summary: Any) -> Any:
         return _compress(summary, self.block_size, self.epsilon)
 
     def merge(self) -> np.ndarray:
         """Returns the summary of all that was added."""
         merged = _EMPTY
         for summary in self.levels:
-            merged = _merge(merged, summary)
+            merged = self._merge(merged, summary)
         return merged
 
 

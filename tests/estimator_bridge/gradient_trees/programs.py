@@ -107,8 +107,8 @@ CASES = {
 def read_data():
     """Returns features, and labels by name.
 
-    There are so many rows and colors, and values that rows of all kinds lack, that hardly any node
-    has two splits with the same gain, between which rounding would decide.
+    With this many rows and colors, and with values that are missing at random, hardly any node has
+    two splits with the same gain. Rounding would decide between them.
     """
     random = np.random.RandomState(5)
     numbers = random.randn(ROWS, 3).astype(np.float32)
