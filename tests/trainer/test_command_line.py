@@ -46,6 +46,7 @@ MISTAKES = {
     ("kubernetes", "render", "--kind=pods"): "--kind=pods: write one of jobs, jobset, trainjob",
     ("kubernetes", "render"): "--name: not given, but required: name of the job (--help lists",
     ("push", "--keep=0"): "--keep=0: write a positive integer",
+    ("push", "--list=models"): "--list=models: write --list or --nolist, without a value",
     ("vertex", "rehearse"): "--job: not given, but required: job file that render has written",
     ("vertex", "submit", "--job=missing.yaml", "--project=p"): "job missing.yaml: No such file",
     ("vertex", "submit", "--", "--batch_size=3"): "submit takes no flags after --",

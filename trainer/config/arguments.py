@@ -102,6 +102,8 @@ def list_flags(values: flags.FlagValues) -> str:
         is_shown = default is not False and default not in (None, "", [])
         # absl breaks the line in the help of a flag that may be repeated.
         words = [*(values[name].help or "").split(), *([f"[{default}]"] if is_shown else [])]
+        if isinstance(values[name].parser, flags.ListParser):
+            words.append("(separated by commas)")
         lines += textwrap.wrap(
             " ".join(words),
             HELP_WIDTH,
@@ -179,7 +181,10 @@ def _explain(error: flags.Error, values: flags.FlagValues) -> str:
     wrong = re.match(r"flag --([^=]+)=(.*?): ", text)
     if wrong is None or wrong[1] not in values:
         return text
-    parser = values[wrong[1]].parser
+    flag = values[wrong[1]]
+    if flag.boolean:
+        return f"--{wrong[1]}={wrong[2]}: write --{flag.name} or --no{flag.name}, without a value"
+    parser = flag.parser
     choices = getattr(parser, "enum_values", None)
     wanted = f"one of {', '.join(choices)}" if choices else parser.syntactic_help
     return f"--{wrong[1]}={wrong[2]}: write {wanted}" if wanted else text

@@ -40,15 +40,19 @@ def define_storage(values: flags.FlagValues) -> None:
             )
 
 
-def define_reading(values: flags.FlagValues) -> None:
+def define_reading(values: flags.FlagValues, owner: Optional[str] = None) -> None:
     """Adds --redact, and a flag for each of LIMITS.
 
     Args:
         values: where the flags are added.
+        owner: whose limit holds if a flag is not given, such as "the job's"; None: the default of
+            trainer.task.
     """
     for option in config_lib.list_options():
         if option.name in LIMITS:
-            flags.DEFINE_string(option.name, None, option.description, flag_values=values)
+            unset = option.default if owner is None else owner
+            meaning = f"{option.description}; unset: {unset or 'none'}"
+            flags.DEFINE_string(option.name, None, meaning, flag_values=values)
         elif option.name == "redact":
             flags.DEFINE_boolean(option.name, False, option.description, flag_values=values)
 

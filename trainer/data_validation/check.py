@@ -142,7 +142,7 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
 
 def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_string("schema", None, "YAML file of the schema", flag_values=values)
-    text = "data files: paths, globs and directories, separated by commas"
+    text = "data files: paths, globs and directories"
     flags.DEFINE_list("data", [], text, flag_values=values)
     flags.DEFINE_string(
         "statistics",

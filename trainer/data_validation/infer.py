@@ -175,7 +175,7 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
 
 
 def _define(values: flags.FlagValues) -> None:
-    text = "data files: paths, globs and directories, separated by commas"
+    text = "data files: paths, globs and directories"
     flags.DEFINE_list("data", [], text, flag_values=values)
     flags.DEFINE_string("label", None, "name of the column to predict", flag_values=values)
     text = "file for the schema; unset: standard output"

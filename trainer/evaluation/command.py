@@ -141,7 +141,7 @@ def define_model(values: flags.FlagValues) -> None:
     )
     flags.DEFINE_integer("min_rows", 100, "a slice of fewer rows is marked", 1, flag_values=values)
     commands.define_format(values, "the job's")
-    commands.define_reading(values)
+    commands.define_reading(values, "the job's")
     commands.define_storage(values)
 
 

@@ -257,7 +257,7 @@ def _define(values: flags.FlagValues) -> None:
         ("reason", None, "reason of --force, recorded in gate.json"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
-    text = "data files: paths, globs and directories, separated by commas"
+    text = "data files: paths, globs and directories"
     flags.DEFINE_list("data", [], text, flag_values=values)
     text = "columns whose values are judged as slices; a*b: each pair of values is a slice"
     flags.DEFINE_list("by", [], text, flag_values=values)

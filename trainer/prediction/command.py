@@ -144,7 +144,11 @@ def _predict_files(
 def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
         ("output", "file or folder for the predictions"),
-        ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),
+        (
+            "part",
+            "INDEX/COUNT, such as 0/10: predict only this part of the files; for COUNT processes "
+            "that share the work, with an INDEX from 0",
+        ),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_integer(
@@ -191,7 +195,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     commands.define_format(values, "the job's")
     define_engine(values)
-    commands.define_reading(values)
+    commands.define_reading(values, "the job's")
     commands.define_storage(values)
 
 

@@ -295,8 +295,7 @@ def _define_rehearse(values: flags.FlagValues) -> None:
     )
     flags.DEFINE_boolean("emulator", False, text, flag_values=values)
     text = (
-        "with --emulator: local folders to copy into it first, as "
-        "gs://BUCKET/FOLDER=LOCAL_FOLDER,..."
+        "with --emulator: local folders to copy into it first, as gs://BUCKET/FOLDER=LOCAL_FOLDER"
     )
     flags.DEFINE_list("put", [], text, flag_values=values)
 

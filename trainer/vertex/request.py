@@ -126,7 +126,7 @@ def define_render(values: flags.FlagValues) -> None:
     )
     text = "command that the job runs, trainer.task or trainer.watch; its flags follow after --"
     flags.DEFINE_enum("command", "task", ["task", "watch"], text, flag_values=values)
-    text = "labels of the job: KEY=VALUE,KEY=VALUE"
+    text = "labels of the job: KEY=VALUE"
     flags.DEFINE_list("labels", [], text, flag_values=values)
     text = "number of workers besides the chief"
     flags.DEFINE_integer("workers", 0, text, 0, flag_values=values)

@@ -102,7 +102,7 @@ def _define_predict(values: flags.FlagValues) -> None:
         "api_endpoint": (None, _ENDPOINT),
     }
     _define_strings(values, meanings)
-    text = "gs:// files to predict, separated by commas; * in a name matches any characters"
+    text = "gs:// files to predict; * in a name matches any characters"
     flags.DEFINE_list("data", [], text, flag_values=values)
     text = "format of --data; unset: by the file names, such as .jsonl or .tfrecord.gz"
     kinds = list(batch.FORMATS.values())
