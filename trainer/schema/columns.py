@@ -40,7 +40,10 @@ class Moments(Node):
 
 
 class NumberMoments(Moments):
-    """The same of a column, whose logarithm may be taken first: (ln(1 + value) - mean) / std."""
+    """Normalisation of a column with given moments of its values, or of their logarithms.
+
+    With `log` it is (ln(1 + value) - mean) / std.
+    """
 
     log: bool = Field(
         False, description="whether mean and std are those of ln(1+x), mirrored for negative x"
@@ -67,7 +70,7 @@ class Image(Node):
 
 
 class Growing(Node):
-    """Ids that keep coming: a table for the ids that are frequent and recent enough.
+    """A table of fixed size for a column in which new ids keep appearing.
 
     An id gets a row of the table when it has occurred often enough. It loses the row if it does not
     occur for a long time, or to a new id if the table is full. All other ids share one more row.
@@ -121,7 +124,7 @@ class Column(Node):
     )
     growing: Optional[Growing] = Field(
         None,
-        description="ids keep coming: {capacity: 100000, min_rows: 2, max_age_steps: 50000}",
+        description="new ids keep appearing: {capacity: 100000, min_rows: 2, max_age_steps: 50000}",
     )
     buckets: Optional[tuple[Number, ...]] = Field(None, description="boundaries, ascending")
     embedding: Optional[Width] = Field(None, description="dimensions in the deep part")

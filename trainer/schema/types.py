@@ -80,7 +80,9 @@ class Schema(Node):
     )
 
     def list_missing(self, kind: str) -> tuple[Any, ...]:
-        """Returns the values of a type that mean a missing one; NaN, which always does, is not one.
+        """Returns the values of a type that stand for a missing value.
+
+        NaN always stands for one, and is not among them.
 
         Args:
             kind: raw type of the column: string, float or int (64 bits).
@@ -130,7 +132,9 @@ class Schema(Node):
             if roles.count(name) > 1 and self.label_columns.count(name) < 2:
                 raise ValueError(f"column {name!r} is two of label, weight and key; keep one role")
         if self.weight is not None and self.columns[self.weight].raw_type == "string":
-            raise ValueError(f"weight: column {self.weight!r} must be float or int")
+            raise ValueError(
+                f"weight: column {self.weight!r} must be float or int; correct its type"
+            )
 
     def _check_label(self, label: Label) -> None:
         for name in label.columns:
@@ -163,7 +167,9 @@ class Schema(Node):
             if name not in self.columns:
                 raise ValueError(f"crosses: no column {name!r:.60}{nearest(name, self.columns)}")
             if name not in self.features:
-                raise ValueError(f"crosses: column {name!r} is the label, the weight or the key")
+                raise ValueError(
+                    f"crosses: column {name!r} is the label, the weight or the key; remove it"
+                )
             column = self.columns[name]
             if not (column.is_categorical or column.buckets):
                 raise ValueError(
@@ -230,7 +236,7 @@ class Schema(Node):
                     f"shared_embeddings: no column {name!r:.60}{nearest(name, self.columns)}"
                 )
             if name not in self.features:
-                raise ValueError(f"{where} is the label, the weight or the key")
+                raise ValueError(f"{where} is the label, the weight or the key; remove it")
             column, first = self.columns[name], self.columns[shared.columns[0]]
             if not column.is_categorical:
                 raise ValueError(f"{where} needs a vocabulary, hash_buckets or identities")
@@ -300,7 +306,7 @@ class Schema(Node):
 
     @property
     def growing(self) -> list[str]:
-        """Names of the columns in use whose ids keep coming."""
+        """Names of the columns in use that have a growing table of ids."""
         return [
             name
             for name in self.features
