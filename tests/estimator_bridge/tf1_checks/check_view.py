@@ -350,7 +350,7 @@ def test_flags_may_use_the_names_of_absl_logging():
 def test_unsupported_names_raise_where_they_are_used():
     from tensorflow.contrib.distribute.python.values import PerDevice
     from tensorflow.contrib.gan import GANEstimator
-    from tensorflow.contrib.rnn import BasicLSTMCell, SRUCell
+    from tensorflow.contrib.rnn import BasicLSTMCell, NTMCell
     from tensorflow.contrib.slim.nets import alexnet
 
     assert BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
@@ -366,14 +366,14 @@ def test_unsupported_names_raise_where_they_are_used():
         (lambda: tf.contrib.eager.Network, "tf.contrib.eager.Network.*tf.keras.Model"),
         (lambda: tf.contrib.quantize.create_training_graph(), "tf.contrib.quantize.*optimization"),
         (lambda: tf.contrib.tensorrt.create_inference_graph(), "tf.contrib.tensorrt.*TensorRT"),
-        (lambda: SRUCell(3), "tf.contrib.rnn.SRUCell"),
+        (lambda: NTMCell(3), "tf.contrib.rnn.NTMCell"),
         (lambda: alexnet.alexnet_v2, "tf.contrib.slim.nets.alexnet"),
-        (lambda: types.new_class("Mine", (SRUCell,)), "SRUCell"),
+        (lambda: types.new_class("Mine", (NTMCell,)), "NTMCell"),
         (lambda: tf.contrib.opt.ShampooOptimizer, "tf.contrib.opt.ShampooOptimizer"),
     ):
         with pytest.raises(AttributeError, match=symbol):
             use()
-    assert not hasattr(tf.contrib.rnn, "SRUCell")
+    assert not hasattr(tf.contrib.rnn, "NTMCell")
     assert not hasattr(tf.contrib, "nothing_like_it")
     with pytest.raises(ImportError, match=r"tensorflow\.contrib\.nothing_like_it"):
         import tensorflow.contrib.nothing_like_it  # noqa: F401

@@ -9,26 +9,19 @@ from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
 from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 from estimator_bridge.tf1.contrib.rnn import cells as _cells
 from estimator_bridge.tf1.contrib.rnn import conv_cells as _conv_cells
+from estimator_bridge.tf1.contrib.rnn import gated_cells as _gated_cells
+from estimator_bridge.tf1.contrib.rnn import grid_cells as _grid_cells
 from estimator_bridge.tf1.contrib.rnn import gru_block_cells as _gru_block
+from estimator_bridge.tf1.contrib.rnn import independent_cells as _independent_cells
 from estimator_bridge.tf1.contrib.rnn import linear as _linear_module
 from estimator_bridge.tf1.contrib.rnn import lstm_cells as _lstm_cells
+from estimator_bridge.tf1.contrib.rnn import lstm_variants as _lstm_variants
 from estimator_bridge.tf1.contrib.rnn import searched_cells as _searched_cells
+from estimator_bridge.tf1.contrib.rnn import time_frequency as _time_frequency
 
 _WRITE = "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell"
 _WITHOUT_SUCCESSOR = (
-    "BidirectionalGridLSTMCell",
-    "CFNCell",
-    "CompiledWrapper",
-    "GLSTMCell",
-    "GridLSTMCell",
-    "IndRNNCell",
-    "IndyGRUCell",
-    "IndyLSTMCell",
-    "MinimalRNNCell",
     "NTMCell",
-    "PhasedLSTMCell",
-    "SRUCell",
-    "TimeFreqLSTMCell",
     "WeightNormLSTMCell",
 )
 
@@ -76,15 +69,32 @@ Conv2DLSTMCell = _conv_cells.Conv2DLSTMCell
 Conv3DLSTMCell = _conv_cells.Conv3DLSTMCell
 ConvLSTMCell = _conv_cells.ConvLSTMCell
 
+CFNCell = _gated_cells.CFNCell
+MinimalRNNCell = _gated_cells.MinimalRNNCell
+
+BidirectionalGridLSTMCell = _grid_cells.BidirectionalGridLSTMCell
+GridLSTMCell = _grid_cells.GridLSTMCell
+TimeFreqLSTMCell = _time_frequency.TimeFreqLSTMCell
+
+IndRNNCell = _independent_cells.IndRNNCell
+IndyGRUCell = _independent_cells.IndyGRUCell
+IndyLSTMCell = _independent_cells.IndyLSTMCell
+SRUCell = _independent_cells.SRUCell
+
+GLSTMCell = _lstm_variants.GLSTMCell
+PhasedLSTMCell = _lstm_variants.PhasedLSTMCell
+
 IntersectionRNNCell = _searched_cells.IntersectionRNNCell
 NASCell = _searched_cells.NASCell
 UGRNNCell = _searched_cells.UGRNNCell
 
 CoupledInputForgetGateLSTMCell = _lstm_cells.CoupledInputForgetGateLSTMCell
+CompiledWrapper = _cells.CompiledWrapper
 EmbeddingWrapper = _cells.EmbeddingWrapper
 HighwayWrapper = _cells.HighwayWrapper
 InputProjectionWrapper = _cells.InputProjectionWrapper
 LayerNormBasicLSTMCell = _lstm_cells.LayerNormBasicLSTMCell
+LayerNormLSTMCell = _lstm_cells.LayerNormLSTMCell
 OutputProjectionWrapper = _cells.OutputProjectionWrapper
 
 stack_bidirectional_dynamic_rnn = _bidirectional.stack_bidirectional_dynamic_rnn

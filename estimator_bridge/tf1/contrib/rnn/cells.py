@@ -4,9 +4,11 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import op_def_registry
 from estimator_bridge.tf1.contrib.rnn.linear import linear
 
 __all__ = [
+    "CompiledWrapper",
     "EmbeddingWrapper",
     "HighwayWrapper",
     "InputProjectionWrapper",
@@ -137,6 +139,26 @@ class EmbeddingWrapper(_Wrapper):
         )
         table = tf.get_variable("embedding", self._table_shape, tf.float32, initializer)
         return self._cell(tf.nn.embedding_lookup(table, tf.reshape(inputs, [-1])), state)
+
+
+class CompiledWrapper(_Wrapper):
+    """A cell whose operations XLA compiles. It has no scope of its own.
+
+    Args:
+      cell: an RNNCell.
+      compile_stateful: whether operations with a state, such as random numbers, are compiled too.
+    """
+
+    def __init__(self, cell, compile_stateful=False):
+        super().__init__(cell)
+        self._compiles_stateful = compile_stateful
+
+    def __call__(self, inputs, state, scope=None):
+        def is_compiled(node):
+            return self._compiles_stateful or not op_def_registry.get(node.op).is_stateful
+
+        with tf.xla.experimental.jit_scope(compile_ops=is_compiled):
+            return self._cell(inputs, state, scope=scope)
 
 
 class HighwayWrapper(_Wrapper):

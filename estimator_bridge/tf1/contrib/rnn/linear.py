@@ -4,7 +4,22 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import nest
 
-__all__ = ["Linear", "linear"]
+__all__ = ["Linear", "linear", "read_size"]
+
+
+def read_size(inputs):
+    """Returns the number of columns of inputs.
+
+    Args:
+      inputs: tensor [batch, size].
+
+    Raises:
+      ValueError: the size is unknown.
+    """
+    size = tf.compat.dimension_value(inputs.shape[-1])
+    if size is None:
+        raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+    return size
 
 
 class Linear:

@@ -2,7 +2,14 @@
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["CoupledInputForgetGateLSTMCell", "LayerNormBasicLSTMCell"]
+from estimator_bridge.tf1.contrib.rnn.linear import linear
+
+__all__ = [
+    "CoupledInputForgetGateLSTMCell",
+    "LayerNormBasicLSTMCell",
+    "LayerNormLSTMCell",
+    "sharded",
+]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
@@ -17,8 +24,18 @@ def _normalize(values, name, gain, shift):
     return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
 
 
-def _sharded(name, shape, dtype, shards):
-    """Returns a matrix made of the variables `<name>_0`, `<name>_1`, ..., split by rows."""
+def sharded(name, shape, dtype, shards):
+    """Returns a matrix made of the variables `<name>_0`, `<name>_1`, ..., split by rows.
+
+    Args:
+      name: start of their names.
+      shape: (rows, columns) of the matrix.
+      dtype: dtype of the variables.
+      shards: int, number of variables.
+
+    Raises:
+      ValueError: there are more shards than rows.
+    """
     rows, columns = shape
     if shards > rows:
         raise ValueError(f"{name}: {rows} rows cannot be split into {shards} shards")
@@ -26,7 +43,12 @@ def _sharded(name, shape, dtype, shards):
         tf.get_variable(f"{name}_{i}", [rows // shards + (i < rows % shards), columns], dtype)
         for i in range(shards)
     ]
-    return parts[0] if shards == 1 else tf.concat(parts, 0)
+    if shards == 1:
+        return parts[0]
+    whole = tf.concat(parts, 0, name=f"{name}/concat")
+    # As in 1.x, whose cells looked there for it.
+    tf.add_to_collection("concatenated_variables", whole)
+    return whole
 
 
 class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
@@ -112,6 +134,102 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         return h, _State(c, h)
 
 
+class LayerNormLSTMCell(tf.nn.rnn_cell.RNNCell):
+    """LSTMCell with layer normalization (Ba et al., 2016).
+
+    The state is (c [batch, num_units], h [batch, num_proj or num_units]); the output is h.
+    Variables: `kernel`, `bias`, the peepholes `w_{f,i,o}_diag` and `projection/kernel`. With layer
+    normalization also `{input,transform,forget,output,state}/{gamma,beta}`; `bias` is then not
+    used.
+
+    Args:
+      num_units: int, number of units.
+      use_peepholes: whether the gates depend on the cell state.
+      cell_clip: number to which the cell state is clipped, or None.
+      initializer: initializer of the kernels and peepholes.
+      num_proj: int, size to which the outputs are projected; None for no projection.
+      proj_clip: number to which the projected outputs are clipped, or None.
+      forget_bias: number added to the forget gate's bias.
+      activation: activation function of the cell; None for tanh.
+      layer_norm: whether to normalize.
+      norm_gain: initial value of `gamma`.
+      norm_shift: initial value of `beta`.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        forget_bias=1.0,
+        activation=None,
+        layer_norm=False,
+        norm_gain=1.0,
+        norm_shift=0.0,
+        reuse=None,
+    ):
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._use_peepholes, self._cell_clip = use_peepholes, cell_clip
+        self._initializer = initializer
+        self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._forget_bias = forget_bias
+        self._activation = activation or tf.tanh
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+
+    @property
+    def state_size(self):
+        return _State(self._num_units, self.output_size)
+
+    @property
+    def output_size(self):
+        return self._num_proj or self._num_units
+
+    def _norm(self, values, name):
+        return _normalize(values, name, self._gain, self._shift) if self._layer_norm else values
+
+    def call(self, inputs, state):
+        """Computes one step; returns (h, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c [batch, num_units], h [batch, output size]), floating tensors.
+        """
+        c, h = state
+        units, dtype = self._num_units, inputs.dtype
+        with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
+            total = linear([inputs, h], 4 * units, not self._layer_norm)
+            if self._layer_norm:
+                # It exists in the checkpoints of 1.x, and is not used.
+                tf.get_variable("bias", [4 * units], dtype, tf.zeros_initializer())
+            i, j, f, o = tf.split(total, 4, axis=1)
+            i, j = self._norm(i, "input"), self._norm(j, "transform")
+            f, o = self._norm(f, "forget"), self._norm(o, "output")
+            if self._use_peepholes:
+                w_f, w_i, w_o = (
+                    tf.get_variable(f"w_{gate}_diag", [units], dtype) for gate in "fio"
+                )
+                f, i = f + w_f * c, i + w_i * c
+            c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * self._activation(j)
+            c = self._norm(c, "state")
+            if self._cell_clip is not None:
+                c = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            if self._use_peepholes:
+                o = o + w_o * c
+            h = tf.sigmoid(o) * self._activation(c)
+            if self._num_proj is not None:
+                with tf.variable_scope("projection"):
+                    h = linear(h, self._num_proj, False)
+                if self._proj_clip is not None:
+                    h = tf.clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, _State(c, h)
+
+
 class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
     """An LSTM whose input gate is one minus its forget gate (Greff et al., 2015).
 
@@ -191,7 +309,7 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
         c, h = state if self._state_is_tuple else tf.split(state, [units, self.output_size], 1)
         args = tf.concat([inputs, h], 1)
         size = tf.compat.dimension_value(args.shape[-1])
-        kernel = _sharded("W", [size, 3 * units], args.dtype, self._unit_shards)
+        kernel = sharded("W", [size, 3 * units], args.dtype, self._unit_shards)
         bias = tf.get_variable("B", [3 * units], args.dtype, tf.zeros_initializer())
         gates = tf.matmul(args, kernel)
         if not self._layer_norm:
@@ -208,7 +326,7 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
         h = tf.sigmoid(o) * self._activation(c)
         if self._num_proj is not None:
             shape = [units, self._num_proj]
-            h = tf.matmul(h, _sharded("W_P", shape, args.dtype, self._proj_shards))
+            h = tf.matmul(h, sharded("W_P", shape, args.dtype, self._proj_shards))
             if self._proj_clip is not None:
                 h = tf.clip_by_value(h, -self._proj_clip, self._proj_clip)
         return h, _State(c, h) if self._state_is_tuple else tf.concat([c, h], 1)

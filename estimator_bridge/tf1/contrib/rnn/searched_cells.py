@@ -2,18 +2,11 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.rnn.linear import linear
+from estimator_bridge.tf1.contrib.rnn.linear import linear, read_size
 
 __all__ = ["IntersectionRNNCell", "NASCell", "UGRNNCell"]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
-
-
-def _read_size(inputs):
-    size = tf.compat.dimension_value(inputs.shape[-1])
-    if size is None:
-        raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
-    return size
 
 
 class NASCell(tf.nn.rnn_cell.RNNCell):
@@ -55,7 +48,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         """
         c, m = state
         units, dtype = self._num_units, inputs.dtype
-        size = _read_size(inputs)
+        size = read_size(inputs)
         shape = [self.output_size, 8 * units]
         from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))
         from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
@@ -175,7 +168,7 @@ class IntersectionRNNCell(_GatedCell):
         Raises:
           ValueError: the inputs do not have num_units columns, and are not projected.
         """
-        size = _read_size(inputs)
+        size = read_size(inputs)
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             if size != self._num_units:
                 if not self._num_in_proj:
