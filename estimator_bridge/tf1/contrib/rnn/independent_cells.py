@@ -55,7 +55,7 @@ class StateCell(_LayerRNNCell):
         raise NotImplementedError
 
     def _recurrent(self, name, columns):
-        """Creates a row [1, columns] that weighs previous outputs: from -1 to 1, in 1.x too."""
+        """Creates weights [1, columns] of previous outputs, uniform from -1 to 1 as in 1.x."""
         initializer = tf.random_uniform_initializer(-1.0, 1.0)
         return self.add_weight(name, [1, columns], initializer=initializer)
 
