@@ -80,7 +80,7 @@ def start(command, areas, folder, log):
     """Starts a command that runs the cases of areas and writes a file for each into a folder."""
     quiet = {
         "CUDA_VISIBLE_DEVICES": "-1",
-        "TF_ENABLE_ONEDNN_OPTS": "0",
+        **compare.KERNELS,
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
     path = {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}

@@ -15,6 +15,9 @@ KNOWN = HERE / "known.json"
 # Area -> fingerprint of what its stored values were computed by.
 MEASURED_BY = "measured_by.json"
 NAMES = HERE.parents[2] / "estimator_bridge" / "audit" / "symbols" / "supplied.json"
+# Environment of the cases: matrix products use AVX2, also where the processor has AVX-512. With
+# other last bits, other cases are just within their tolerance.
+KERNELS = {"TF_ENABLE_ONEDNN_OPTS": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}
 AREAS = sorted(path.stem for path in (HERE / "cases").glob("[a-z]*.py"))
 
 # float32 has 7 digits: a few roundings are 1e-6 of the largest value. Allowed is also twice as much

@@ -68,7 +68,7 @@ def measure(request, folder, areas):
     kept = {name: value for name, value in os.environ.items() if name not in removed}
     done = forked.run(
         [*command, *(area for area in areas if area in asked)],
-        env={**kept, "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"},
+        env={**kept, "CUDA_VISIBLE_DEVICES": "-1", **compare.KERNELS},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
