@@ -11,6 +11,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
 from estimator_bridge.tf1.contrib.rnn import block_cells as _block
+from estimator_bridge.tf1.contrib.rnn.linear import read_size as _read_size
 
 _PLAIN = "use tf.nn.dynamic_rnn with a BasicRNNCell"
 
@@ -72,9 +73,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
         Args:
           inputs_shape: shape [batch, size]; the size must be known.
         """
-        size = tf.TensorShape(inputs_shape).as_list()[-1]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
+        size = _read_size(inputs_shape)
         units, start = self._num_units, self._kernel_initializer
         zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
         self._gates = (

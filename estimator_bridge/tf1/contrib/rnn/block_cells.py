@@ -9,6 +9,7 @@ import abc
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge import private_tf as _private_tf
+from estimator_bridge.tf1.contrib.rnn.linear import read_size
 
 __all__ = [
     "FusedRNNCell",
@@ -90,9 +91,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
         Args:
           inputs_shape: shape [batch, size]; the size must be known.
         """
-        size = tf.TensorShape(inputs_shape).as_list()[1]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
+        size = read_size(inputs_shape)
         units = self._num_units
         self._kernel = self.add_weight("kernel", [size + units, units * 4])
         self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())
@@ -226,9 +225,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
         Args:
           input_shape: shape [length, batch, size]; the size must be known.
         """
-        size = tf.TensorShape(input_shape).as_list()[2]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {input_shape}")
+        size = read_size(input_shape)
         units = self._num_units
         self._kernel = self.add_weight("kernel", [size + units, units * 4])
         self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())

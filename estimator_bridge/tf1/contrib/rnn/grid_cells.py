@@ -5,8 +5,7 @@ import collections
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.rnn.linear import read_size
-from estimator_bridge.tf1.contrib.rnn.lstm_cells import sharded
-from estimator_bridge.tf1.contrib.rnn.time_frequency import clip
+from estimator_bridge.tf1.contrib.rnn.lstm_cells import clip, sharded
 
 __all__ = ["BidirectionalGridLSTMCell", "GridLSTMCell"]
 
@@ -40,6 +39,10 @@ class GridLSTMCell(tf.nn.rnn_cell.RNNCell):
       ValueError: no number of steps is given.
     """
 
+    # Of the named tuple of states: its name, and the starts of its fields.
+    _STATE = "GridLSTMStateTuple"
+    _DIRECTIONS: tuple[str, ...] = ("",)
+
     def __init__(
         self,
         num_units,
@@ -72,18 +75,15 @@ class GridLSTMCell(tf.nn.rnn_cell.RNNCell):
         self._starts, self._ends = start_freqindex_list, end_freqindex_list
         self._is_coupled = couple_input_forget_gates
         self._state_is_tuple = state_is_tuple
-        self._state_kind = self._make_state_kind("GridLSTMStateTuple", [""])
-
-    def _make_state_kind(self, name, directions):
-        """Returns a named tuple of c and m of each frequency of each block and direction."""
+        # c and m of each frequency of each block and direction.
         fields = [
             f"{direction}state_f{number:02d}_b{block:02d}_{part}"
-            for direction in directions
+            for direction in self._DIRECTIONS
             for block, count in enumerate(self._counts)
             for number in range(count)
             for part in "cm"
         ]
-        return collections.namedtuple(name, fields)
+        self._state_kind = collections.namedtuple(self._STATE, fields)
 
     @property
     def state_size(self):
@@ -110,20 +110,15 @@ class GridLSTMCell(tf.nn.rnn_cell.RNNCell):
         Raises:
           ValueError: the blocks do not fit the inputs.
         """
-        parts = self._split_state(state)
-        outputs, states = self._run(self._slice(inputs, 0), parts)
+        if not self._state_is_tuple:
+            state = tf.split(state, len(self._state_kind._fields), 1)
+        outputs, states = self._run(self._slice(inputs, 0), state)
         outputs = tf.concat(outputs, 1)
         return outputs, self._state_kind(*states) if self._state_is_tuple else tf.concat(states, 1)
 
-    def _split_state(self, state):
-        """Returns c and m of each frequency of each block, in one list."""
-        if self._state_is_tuple:
-            return list(state)
-        return tf.split(state, len(self._state_kind._fields), 1)
-
     def _slice(self, inputs, offset):
         """Returns for each block the inputs of each of its steps, from an offset on."""
-        size = read_size(inputs)
+        size = read_size(inputs.shape)
         starts, ends = self._starts, self._ends
         if starts is None:
             if len(self._counts) != 1:
@@ -147,8 +142,8 @@ class GridLSTMCell(tf.nn.rnn_cell.RNNCell):
                     f"num_frequency_blocks: {count} steps, but the inputs from {start} to {end} "
                     f"have {fits}"
                 )
-            places = [start + number * self._frequency_skip for number in range(count)]
-            places = [place + max(offset, 0) for place in places]
+            first = start + max(offset, 0)
+            places = [first + number * self._frequency_skip for number in range(count)]
             found.append([inputs[:, place : place + self._feature_size] for place in places])
         return found
 
@@ -166,9 +161,7 @@ class GridLSTMCell(tf.nn.rnn_cell.RNNCell):
                 # In 1.x, each block reads the states of the first one from a single tensor.
                 remaining = iter(state)
             weights = self._make_weights(block, steps[0].dtype)
-            zeros = tf.zeros([tf.shape(steps[0])[0], self._num_units], steps[0].dtype)
-            zeros.set_shape([steps[0].shape[0], self._num_units])
-            of_frequency = zeros, zeros
+            of_frequency = [tf.zeros_like(state[0])] * 2
             for x in steps:
                 of_time = next(remaining), next(remaining)
                 of_time, of_frequency = self._step(x, of_time, of_frequency, weights)
@@ -247,7 +240,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
 
     Args:
       num_units: int, number of units.
-      use_peepholes: as in GridLSTMCell; so are the others that are not named here.
+      use_peepholes: whether the gates depend on both cell states.
       share_time_frequency_weights: whether both LSTMs of a direction have the same weights.
       cell_clip: number to which the cell states are clipped, or None.
       initializer: ignored, as in 1.x; the variables have the initializer of the enclosing scope.
@@ -262,6 +255,9 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
       backward_slice_offset: int, number of inputs by which the backward steps are moved.
       reuse: whether to reuse the variables.
     """
+
+    _STATE = "BidirectionalGridLSTMStateTuple"
+    _DIRECTIONS = ("fwd_", "bwd_")
 
     def __init__(
         self,
@@ -298,9 +294,6 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
             reuse=reuse,
         )
         self._offset = backward_slice_offset
-        self._state_kind = self._make_state_kind(
-            "BidirectionalGridLSTMStateTuple", ["fwd_", "bwd_"]
-        )
 
     def call(self, inputs, state):
         """Computes one step; returns (outputs, new state).

@@ -2,6 +2,8 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.rnn.linear import read_size
+
 __all__ = ["GRUBlockCell", "GRUBlockCellV2"]
 
 
@@ -43,9 +45,7 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
         Args:
           input_shape: shape [batch, size]; the size must be known.
         """
-        size = tf.TensorShape(input_shape).as_list()[1]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {input_shape}")
+        size = read_size(input_shape)
         units = self._num_units
         zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
         gate_kernel, gate_bias, kernel, bias = self._NAMES

@@ -4,6 +4,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.rnn.linear import read_size
+
 __all__ = ["IndRNNCell", "IndyGRUCell", "IndyLSTMCell", "SRUCell", "StateCell"]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
@@ -44,10 +46,7 @@ class StateCell(_LayerRNNCell):
         Raises:
           ValueError: the size is unknown.
         """
-        size = tf.TensorShape(inputs_shape).as_list()[1]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
-        self._add_weights(size)
+        self._add_weights(read_size(inputs_shape))
         self.built = True
 
     def _add_weights(self, size):

@@ -7,18 +7,18 @@ from estimator_bridge.private_tf import nest
 __all__ = ["Linear", "linear", "read_size"]
 
 
-def read_size(inputs):
-    """Returns the number of columns of inputs.
+def read_size(shape):
+    """Returns the number of columns of the inputs of a cell.
 
     Args:
-      inputs: tensor [batch, size].
+      shape: [..., size], of the inputs.
 
     Raises:
       ValueError: the size is unknown.
     """
-    size = tf.compat.dimension_value(inputs.shape[-1])
+    size = tf.TensorShape(shape).as_list()[-1]
     if size is None:
-        raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
+        raise ValueError(f"inputs: the last dimension must be known, got shape {shape}")
     return size
 
 

@@ -7,21 +7,23 @@ from estimator_bridge.tf1.contrib.rnn.linear import linear
 __all__ = [
     "CoupledInputForgetGateLSTMCell",
     "LayerNormBasicLSTMCell",
+    "LSTMStateCell",
     "LayerNormLSTMCell",
+    "clip",
     "sharded",
 ]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
-def _normalize(values, name, gain, shift):
-    """Normalizes [batch, units] over the units; creates `<name>/gamma` and `<name>/beta`."""
-    units = tf.compat.dimension_value(values.shape[-1])
-    with tf.variable_scope(name):
-        gamma = tf.get_variable("gamma", [units], values.dtype, tf.constant_initializer(gain))
-        beta = tf.get_variable("beta", [units], values.dtype, tf.constant_initializer(shift))
-    mean, variance = tf.nn.moments(values, [1], keep_dims=True)
-    return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
+def clip(values, limit):
+    """Returns values between -limit and limit; None is no limit.
+
+    Args:
+      values: floating tensor.
+      limit: number, or None.
+    """
+    return values if limit is None else tf.clip_by_value(values, -limit, limit)
 
 
 def sharded(name, shape, dtype, shards):
@@ -51,7 +53,64 @@ def sharded(name, shape, dtype, shards):
     return whole
 
 
-class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
+class LSTMStateCell(tf.nn.rnn_cell.RNNCell):
+    """A cell whose output is h of its state (c, h).
+
+    They are [batch, num_units] and [batch, num_proj or num_units].
+
+    Args:
+      num_units: int, number of units.
+      num_proj: int, size to which the outputs are projected; None for no projection.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(self, num_units, num_proj, reuse):
+        super().__init__(_reuse=reuse)
+        self._num_units, self._num_proj = num_units, num_proj
+
+    @property
+    def state_size(self):
+        return _State(self._num_units, self.output_size)
+
+    @property
+    def output_size(self):
+        return self._num_proj or self._num_units
+
+
+class _NormalizedCell(LSTMStateCell):
+    """An LSTM whose gates may be normalized.
+
+    Args:
+      num_units: int, number of units.
+      num_proj: int, size to which the outputs are projected; None for no projection.
+      layer_norm: whether to normalize.
+      norm_gain: initial value of `gamma`.
+      norm_shift: initial value of `beta`.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(self, num_units, num_proj, layer_norm, norm_gain, norm_shift, reuse):
+        super().__init__(num_units, num_proj, reuse)
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+
+    def _norm(self, values, name):
+        """Normalizes [batch, units] over the units; creates `<name>/gamma` and `<name>/beta`."""
+        if not self._layer_norm:
+            return values
+        units = tf.compat.dimension_value(values.shape[-1])
+        with tf.variable_scope(name):
+            gamma = tf.get_variable(
+                "gamma", [units], values.dtype, tf.constant_initializer(self._gain)
+            )
+            beta = tf.get_variable(
+                "beta", [units], values.dtype, tf.constant_initializer(self._shift)
+            )
+        mean, variance = tf.nn.moments(values, [1], keep_dims=True)
+        return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
+
+
+class LayerNormBasicLSTMCell(_NormalizedCell):
     """An LSTM with layer normalization and recurrent dropout.
 
     Sources: Ba et al. (2016) and Semeniuta et al. (2016). Variables: `kernel`; with layer
@@ -83,27 +142,13 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         dropout_prob_seed=None,
         reuse=None,
     ):
-        super().__init__(_reuse=reuse)
+        super().__init__(num_units, None, layer_norm, norm_gain, norm_shift, reuse)
         if input_size is not None:
             tf.logging.warning("%s: The input_size parameter is deprecated.", self)
-        self._num_units = num_units
         self._forget_bias = forget_bias
         self._activation = activation
-        self._layer_norm = layer_norm
-        self._gain, self._shift = norm_gain, norm_shift
         self._keep_prob = dropout_keep_prob
         self._seed = dropout_prob_seed
-
-    @property
-    def state_size(self):
-        return _State(self._num_units, self._num_units)
-
-    @property
-    def output_size(self):
-        return self._num_units
-
-    def _norm(self, values, name):
-        return _normalize(values, name, self._gain, self._shift)
 
     def call(self, inputs, state):
         """Computes one step; returns (h, (c, h)).
@@ -121,20 +166,17 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
                 gates, tf.get_variable("bias", [4 * self._num_units], args.dtype)
             )
         i, j, f, o = tf.split(gates, 4, axis=1)
-        if self._layer_norm:
-            i, j = self._norm(i, "input"), self._norm(j, "transform")
-            f, o = self._norm(f, "forget"), self._norm(o, "output")
+        i, j = self._norm(i, "input"), self._norm(j, "transform")
+        f, o = self._norm(f, "forget"), self._norm(o, "output")
         g = self._activation(j)
         if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
             g = tf.nn.dropout(g, keep_prob=self._keep_prob, seed=self._seed)
-        c = c * tf.sigmoid(f + self._forget_bias) + tf.sigmoid(i) * g
-        if self._layer_norm:
-            c = self._norm(c, "state")
+        c = self._norm(c * tf.sigmoid(f + self._forget_bias) + tf.sigmoid(i) * g, "state")
         h = self._activation(c) * tf.sigmoid(o)
         return h, _State(c, h)
 
 
-class LayerNormLSTMCell(tf.nn.rnn_cell.RNNCell):
+class LayerNormLSTMCell(_NormalizedCell):
     """LSTMCell with layer normalization (Ba et al., 2016).
 
     The state is (c [batch, num_units], h [batch, num_proj or num_units]); the output is h.
@@ -172,26 +214,12 @@ class LayerNormLSTMCell(tf.nn.rnn_cell.RNNCell):
         norm_shift=0.0,
         reuse=None,
     ):
-        super().__init__(_reuse=reuse)
-        self._num_units = num_units
+        super().__init__(num_units, num_proj, layer_norm, norm_gain, norm_shift, reuse)
         self._use_peepholes, self._cell_clip = use_peepholes, cell_clip
         self._initializer = initializer
-        self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._proj_clip = proj_clip
         self._forget_bias = forget_bias
         self._activation = activation or tf.tanh
-        self._layer_norm = layer_norm
-        self._gain, self._shift = norm_gain, norm_shift
-
-    @property
-    def state_size(self):
-        return _State(self._num_units, self.output_size)
-
-    @property
-    def output_size(self):
-        return self._num_proj or self._num_units
-
-    def _norm(self, values, name):
-        return _normalize(values, name, self._gain, self._shift) if self._layer_norm else values
 
     def call(self, inputs, state):
         """Computes one step; returns (h, (c, h)).
@@ -216,21 +244,17 @@ class LayerNormLSTMCell(tf.nn.rnn_cell.RNNCell):
                 )
                 f, i = f + w_f * c, i + w_i * c
             c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * self._activation(j)
-            c = self._norm(c, "state")
-            if self._cell_clip is not None:
-                c = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            c = clip(self._norm(c, "state"), self._cell_clip)
             if self._use_peepholes:
                 o = o + w_o * c
             h = tf.sigmoid(o) * self._activation(c)
             if self._num_proj is not None:
                 with tf.variable_scope("projection"):
-                    h = linear(h, self._num_proj, False)
-                if self._proj_clip is not None:
-                    h = tf.clip_by_value(h, -self._proj_clip, self._proj_clip)
+                    h = clip(linear(h, self._num_proj, False), self._proj_clip)
         return h, _State(c, h)
 
 
-class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
+class CoupledInputForgetGateLSTMCell(_NormalizedCell):
     """An LSTM whose input gate is one minus its forget gate (Greff et al., 2015).
 
     Variables: `W_0` [inputs + outputs, 3 units], `B` [3 units], the peepholes `W_{F,O}_diag`, and
@@ -271,32 +295,21 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
         norm_gain=1.0,
         norm_shift=0.0,
     ):
-        super().__init__(_reuse=reuse)
+        super().__init__(num_units, num_proj, layer_norm, norm_gain, norm_shift, reuse)
         del initializer  # 1.x accepted and ignored it.
         if not state_is_tuple:
             tf.logging.warn("%s: a state in one tensor is slower; use state_is_tuple=True", self)
-        self._num_units = num_units
         self._use_peepholes = use_peepholes
-        self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._proj_clip = proj_clip
         self._unit_shards, self._proj_shards = num_unit_shards, num_proj_shards
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
         self._activation = activation
-        self._layer_norm = layer_norm
-        self._gain, self._shift = norm_gain, norm_shift
 
     @property
     def state_size(self):
-        if self._state_is_tuple:
-            return _State(self._num_units, self.output_size)
-        return self._num_units + self.output_size
-
-    @property
-    def output_size(self):
-        return self._num_proj or self._num_units
-
-    def _norm(self, values, name):
-        return _normalize(values, name, self._gain, self._shift) if self._layer_norm else values
+        size = super().state_size
+        return size if self._state_is_tuple else sum(size)
 
     def call(self, inputs, state):
         """Computes one step; returns (outputs, new state).
@@ -327,6 +340,5 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
         if self._num_proj is not None:
             shape = [units, self._num_proj]
             h = tf.matmul(h, sharded("W_P", shape, args.dtype, self._proj_shards))
-            if self._proj_clip is not None:
-                h = tf.clip_by_value(h, -self._proj_clip, self._proj_clip)
+            h = clip(h, self._proj_clip)
         return h, _State(c, h) if self._state_is_tuple else tf.concat([c, h], 1)

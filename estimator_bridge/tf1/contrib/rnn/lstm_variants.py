@@ -5,13 +5,14 @@ import math
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.rnn.linear import linear
+from estimator_bridge.tf1.contrib.rnn.lstm_cells import LSTMStateCell
 
 __all__ = ["GLSTMCell", "PhasedLSTMCell"]
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
-class PhasedLSTMCell(tf.nn.rnn_cell.RNNCell):
+class PhasedLSTMCell(LSTMStateCell):
     """An LSTM whose units open at periodic times (Neil et al., 2016).
 
     The state is (c, h), each [batch, num_units]; the output is h. Variables: `mask_gates`,
@@ -40,20 +41,11 @@ class PhasedLSTMCell(tf.nn.rnn_cell.RNNCell):
         period_init_max=1000.0,
         reuse=None,
     ):
-        super().__init__(_reuse=reuse)
-        self._num_units = num_units
+        super().__init__(num_units, None, reuse)
         self._use_peepholes = use_peepholes
         self._leak = leak
         self._ratio_on, self._trains_ratio = ratio_on, trainable_ratio_on
         self._periods = math.log(period_init_min), math.log(period_init_max)
-
-    @property
-    def state_size(self):
-        return _State(self._num_units, self._num_units)
-
-    @property
-    def output_size(self):
-        return self._num_units
 
     def _gate(self, name, args, columns, activation=tf.sigmoid):
         with tf.variable_scope(name):
@@ -107,7 +99,7 @@ class PhasedLSTMCell(tf.nn.rnn_cell.RNNCell):
         return new_h, _State(new_c, new_h)
 
 
-class GLSTMCell(tf.nn.rnn_cell.RNNCell):
+class GLSTMCell(LSTMStateCell):
     """An LSTM in groups that see only their own inputs and outputs (Kuchaiev and Ginsburg, 2017).
 
     The state is (c [batch, num_units], h [batch, num_proj or num_units]); the output is h.
@@ -138,23 +130,14 @@ class GLSTMCell(tf.nn.rnn_cell.RNNCell):
         activation=tf.tanh,
         reuse=None,
     ):
-        super().__init__(_reuse=reuse)
+        super().__init__(num_units, num_proj, reuse)
         for name, size in (("num_units", num_units), ("num_proj", num_proj)):
             if size and size % number_of_groups:
                 raise ValueError(f"{name}: {size} units cannot be in {number_of_groups} groups")
-        self._num_units, self._num_proj = num_units, num_proj
         self._initializer = initializer
         self._groups = number_of_groups
         self._forget_bias = forget_bias
         self._activation = activation
-
-    @property
-    def state_size(self):
-        return _State(self._num_units, self.output_size)
-
-    @property
-    def output_size(self):
-        return self._num_proj or self._num_units
 
     def call(self, inputs, state):
         """Computes one step; returns (h, (c, h)).

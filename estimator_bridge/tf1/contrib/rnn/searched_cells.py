@@ -48,7 +48,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         """
         c, m = state
         units, dtype = self._num_units, inputs.dtype
-        size = read_size(inputs)
+        size = read_size(inputs.shape)
         shape = [self.output_size, 8 * units]
         from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))
         from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
@@ -168,7 +168,7 @@ class IntersectionRNNCell(_GatedCell):
         Raises:
           ValueError: the inputs do not have num_units columns, and are not projected.
         """
-        size = read_size(inputs)
+        size = read_size(inputs.shape)
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             if size != self._num_units:
                 if not self._num_in_proj:

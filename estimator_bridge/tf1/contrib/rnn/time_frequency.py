@@ -3,19 +3,9 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.rnn.linear import read_size
-from estimator_bridge.tf1.contrib.rnn.lstm_cells import sharded
+from estimator_bridge.tf1.contrib.rnn.lstm_cells import clip, sharded
 
-__all__ = ["TimeFreqLSTMCell", "clip"]
-
-
-def clip(values, limit):
-    """Returns values between -limit and limit; None is no limit.
-
-    Args:
-      values: floating tensor.
-      limit: number, or None.
-    """
-    return values if limit is None else tf.clip_by_value(values, -limit, limit)
+__all__ = ["TimeFreqLSTMCell"]
 
 
 class TimeFreqLSTMCell(tf.nn.rnn_cell.RNNCell):
@@ -73,9 +63,8 @@ class TimeFreqLSTMCell(tf.nn.rnn_cell.RNNCell):
           state: floating tensor [batch, 2 num_units frequencies]: (c, m) of each frequency.
         """
         units, dtype = self._num_units, inputs.dtype
-        count = int((read_size(inputs) - self._feature_size) / self._frequency_skip) + 1
-        m_of_frequency = tf.zeros([tf.shape(inputs)[0], units], dtype)
-        m_of_frequency.set_shape([inputs.shape[0], units])
+        count = int((read_size(inputs.shape) - self._feature_size) / self._frequency_skip) + 1
+        m_of_frequency = tf.zeros_like(state[:, :units])
         outputs, states = [], []
         shape = [self._feature_size + 2 * units, 4 * units]
         kernel = sharded("W", shape, dtype, self._unit_shards)
