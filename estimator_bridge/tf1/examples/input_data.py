@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-__all__ = ["DataSet", "Datasets", "read_data_sets"]
+__all__ = ["DataSet", "Datasets", "dense_to_one_hot", "load_mnist", "read_data_sets"]
 
 _FILES = (
     "train-images-idx3-ubyte.gz",
@@ -124,7 +124,35 @@ def extract_labels(f, one_hot=False, num_classes=10):
         if magic != 2049:
             raise ValueError(f"Invalid magic number {magic} in MNIST label file: {f.name}")
         labels = np.frombuffer(stream.read(), np.uint8)
-    return np.eye(num_classes)[labels] if one_hot else labels
+    return dense_to_one_hot(labels, num_classes) if one_hot else labels
+
+
+def dense_to_one_hot(labels_dense, num_classes):
+    """Returns classes as one-hot rows.
+
+    Args:
+      labels_dense: int [rows].
+      num_classes: int.
+
+    Returns:
+      float64 [rows, num_classes].
+    """
+    return np.eye(num_classes)[labels_dense]
+
+
+def load_mnist(train_dir="MNIST-data"):
+    """Reads MNIST from its four files.
+
+    Args:
+      train_dir: folder of the files.
+
+    Returns:
+      Datasets.
+
+    Raises:
+      BridgeError: a file is missing.
+    """
+    return read_data_sets(train_dir)
 
 
 def read_data_sets(

@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -48,10 +49,29 @@ def test_contrib_learn_loads_mnist_by_name(folder, monkeypatch):
     # It keeps 5,000 images for validation.
     with pytest.raises(ValueError, match="between 0 and 30. Received: 5000"):
         load("mnist")
-    with pytest.raises(NotSuppliedError, match="'iris'.*sklearn"):
-        load("iris")
+    with pytest.raises(NotSuppliedError, match="'dbpedia'.*load_csv_with_header"):
+        load("dbpedia")
     with pytest.raises(ValueError, match="'none'"):
         load("none")
+
+
+def test_contrib_learn_reads_the_houses_of_boston_from_a_file(tmp_path):
+    file = tmp_path / "boston_house_prices.csv"
+    row = [0.5 * number for number in range(14)]
+    names = [f'"{number}"' for number in range(14)]
+    lines = ["2,13", ",".join(names), *[",".join(map(str, row))] * 2]
+    file.write_text("\n".join(lines) + "\n")
+    found = tf.contrib.learn.datasets.load_boston(str(file))
+    np.testing.assert_array_equal(found.data, [row[:13]] * 2)
+    np.testing.assert_array_equal(found.target, [row[13]] * 2)
+    with pytest.raises(NotSuppliedError, match="boston_house_prices.csv"):
+        tf.contrib.learn.datasets.load_dataset("boston")
+
+
+def test_contrib_learn_names_the_package_that_has_the_irises(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(NotSuppliedError, match="install scikit-learn"):
+        tf.contrib.learn.datasets.load_iris()
 
 
 def test_error_names_a_missing_file(tmp_path):

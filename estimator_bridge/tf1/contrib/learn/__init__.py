@@ -7,9 +7,12 @@ from estimator_bridge.tf1.contrib.learn import canned as _canned
 from estimator_bridge.tf1.contrib.learn import (
     datasets,
     debug,
+    graph_actions,
     learn_io,
     learn_runner,
+    models,
     monitors,
+    ops,
     preprocessing,
     run_config,
     utils,
@@ -20,6 +23,7 @@ from estimator_bridge.tf1.contrib.learn import export_strategy as _export_strate
 from estimator_bridge.tf1.contrib.learn import fitting as _fitting
 from estimator_bridge.tf1.contrib.learn import headed as _headed
 from estimator_bridge.tf1.contrib.learn import heads as _heads
+from estimator_bridge.tf1.contrib.learn import interfaces as _interfaces
 from estimator_bridge.tf1.contrib.learn import kmeans as _kmeans
 from estimator_bridge.tf1.contrib.learn import logistic_regressor as _logistic
 from estimator_bridge.tf1.contrib.learn import skcompat as _skcompat
@@ -30,10 +34,13 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 __all__ = [
     "datasets",
     "debug",
+    "graph_actions",
     "head",
     "learn_io",
     "learn_runner",
+    "models",
     "monitors",
+    "ops",
     "preprocessing",
     "run_config",
     "utils",
@@ -42,7 +49,8 @@ __all__ = [
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "ops": "use the functions of tf",
+        "evaluate": "use tf.contrib.learn.Estimator",
+        "train": "use tf.train.MonitoredTrainingSession, or tf.contrib.learn.Estimator",
     },
 )
 
@@ -91,6 +99,15 @@ make_export_strategy = utils.make_export_strategy
 RunConfig = run_config.RunConfig
 TaskType = run_config.TaskType
 Environment = run_config.Environment
+
+Evaluable = _interfaces.Evaluable
+Trainable = _interfaces.Trainable
+for _interface in (Evaluable, Trainable):
+    _interface.register(_fitting.FitMixin)
+NanLossDuringTrainingError = monitors.NanLossDuringTrainingError
+infer = graph_actions.infer
+run_feeds = graph_actions.run_feeds
+run_n = graph_actions.run_n
 
 InputFnOps = utils.InputFnOps
 build_parsing_serving_input_fn = utils.build_parsing_serving_input_fn

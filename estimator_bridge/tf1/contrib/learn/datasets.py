@@ -13,10 +13,21 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 from estimator_bridge.tf1.examples import input_data
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
-__all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header"]
+__all__ = [
+    "Dataset",
+    "Datasets",
+    "load_boston",
+    "load_csv_with_header",
+    "load_csv_without_header",
+    "load_iris",
+]
 
-_DATA = "read it with sklearn.datasets, or from a CSV file with load_csv_with_header"
-_NOT_SUPPLIED = ("boston", "iris", "dbpedia")
+_DATA = "read it from a CSV file with load_csv_with_header"
+_NOT_SUPPLIED = ("dbpedia",)
+
+# Rows and columns in which the file of 1.x, that of the UCI repository, differs from Fisher's
+# article, and so from scikit-learn's copy since version 0.20.
+_IRIS_OF_UCI = {(34, 3): 0.1, (37, 1): 3.1, (37, 2): 1.5}
 
 __getattr__, _advice_for = _unsupported_names(
     globals(), {f"load_{name}": _DATA for name in _NOT_SUPPLIED}
@@ -108,25 +119,74 @@ def maybe_download(filename, work_directory, source_url=None):
     return path
 
 
-def load_dataset(name, size="small", test_with_fake_data=False):
-    """Reads a data set by its name; only MNIST, from the four files in the folder `MNIST-data`.
+def load_iris(data_path=None):
+    """Reads the iris data: 150 flowers of three kinds.
 
     Args:
-      name: "mnist".
+      data_path: CSV file with the header of `load_csv_with_header`; None for scikit-learn's copy.
+
+    Returns:
+      Dataset of float64 [150, 4] and int64 [150].
+
+    Raises:
+      NotSuppliedError: there is no path, and scikit-learn is not installed.
+    """
+    if data_path is not None:
+        return load_csv_with_header(data_path, np.int64, np.float64)
+    try:
+        from sklearn import datasets
+    except ImportError:
+        advice = "install scikit-learn, which has the data, or give the path of a CSV file"
+        raise NotSuppliedError(advise("tf.contrib.learn.datasets.load_iris()", advice)) from None
+    found = datasets.load_iris()
+    data = found.data.copy()
+    for place, value in _IRIS_OF_UCI.items():
+        data[place] = value
+    return Dataset(data, found.target.astype(np.int64))
+
+
+def load_boston(data_path=None):
+    """Reads the data of houses in Boston, which nothing supplies any more, from a file.
+
+    Args:
+      data_path: CSV file with the header of `load_csv_with_header`, and a row of names after it.
+
+    Returns:
+      Dataset of float64 [rows, 13] and [rows].
+
+    Raises:
+      NotSuppliedError: there is no path.
+    """
+    if data_path is None:
+        advice = "give the path of a CSV file; TensorFlow 1.15 has it as boston_house_prices.csv"
+        raise NotSuppliedError(advise("tf.contrib.learn.datasets.load_boston()", advice))
+    with tf.gfile.Open(data_path) as file:
+        lines = csv.reader(file)
+        next(lines), next(lines)
+        return _as_arrays(lines, np.float64, np.float64, -1)
+
+
+def load_dataset(name, size="small", test_with_fake_data=False):
+    """Reads a data set by its name.
+
+    Args:
+      name: "iris", or "mnist" from the four files in the folder `MNIST-data`.
       size: not used.
       test_with_fake_data: not used.
 
     Returns:
-      Datasets of MNIST.
+      Dataset of iris, or Datasets of MNIST.
 
     Raises:
-      NotSuppliedError: it is one of the other data sets of 1.x.
+      NotSuppliedError: it is one of the other data sets of 1.x, or nothing supplies its data.
       BridgeError: a file is missing.
       ValueError: there is no such data set.
     """
     del size, test_with_fake_data
     if name == "mnist":
-        return input_data.read_data_sets("MNIST-data")
+        return input_data.load_mnist()
+    if name in ("iris", "boston"):
+        return load_iris() if name == "iris" else load_boston()
     if name in _NOT_SUPPLIED:
         raise NotSuppliedError(advise(f"tf.contrib.learn.datasets.load_dataset({name!r})", _DATA))
     raise ValueError(f"load_dataset: there is no data set {name!r}")

@@ -6,6 +6,7 @@ import sys
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn import gc
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "as_receiver_fn",
     "build_default_serving_input_fn",
     "build_parsing_serving_input_fn",
+    "gc",
     "make_export_strategy",
     "read_batch_examples",
     "read_batch_features",
