@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from ..process.importing import call_when_imported
-from . import keras_classes, mixed_precision, options, preprocessing, refused
+from . import keras_classes, mixed_precision, options, preprocessing, refused, scikit_learn_api
 from .publish import Build, add_missing, publish
 
 __all__ = ["supply"]
@@ -93,6 +93,12 @@ def supply(keras: str, version: tuple[int, int]) -> None:
     names["compat.v1.config.experimental_list_devices"] = lambda: _list_devices
     names["config.experimental_list_devices"] = lambda: _list_devices
     names["keras.dtensor.experimental.layout_map_scope"] = lambda: _layout_map_scope
+    for name in scikit_learn_api.NAMES:
+        classes = functools.partial(scikit_learn_api.build, keras)
+        for api in ("", "compat.v1."):
+            names[f"{api}keras.wrappers.scikit_learn.{name}"] = functools.partial(
+                _pick, classes, name
+            )
     names.update((path, functools.partial(refused.build, path)) for path in refused.REFUSED)
     publish(keras, names, _PACKAGES)
     if version < preprocessing.REPLACED_IN:

@@ -5,7 +5,6 @@ from ..tf1.unsupported import StandIn
 __all__ = ["REFUSED", "build"]
 
 _STATISTICS = "the service of tf.data that filled it is gone; use TensorFlow's profiler"
-_SCIKIT = "use the package scikeras, whose classes have the same names"
 _LITE_CELLS = "use tf.keras.layers.LSTM or SimpleRNN, which tf.lite.TFLiteConverter fuses by itself"
 _INTERNAL = "it was TensorFlow's own and has no public successor; keep what you need in the program"
 _KERAS_EXPORT = (
@@ -35,8 +34,6 @@ REFUSED = {
     "compat.v1.keras.utils.HDF5Matrix": _MATRIX,
     "compat.v1.keras.utils.convert_all_kernels_in_model": _THEANO,
     "compat.v1.keras.utils.multi_gpu_model": _PARALLEL,
-    "compat.v1.keras.wrappers.scikit_learn.KerasClassifier": _SCIKIT,
-    "compat.v1.keras.wrappers.scikit_learn.KerasRegressor": _SCIKIT,
     "compat.v1.lite.experimental.get_potentially_supported_ops": (
         "convert the model: tf.lite.TFLiteConverter names the operations that it does not support"
     ),
@@ -53,8 +50,6 @@ REFUSED = {
     "keras.utils.HDF5Matrix": _MATRIX,
     "keras.utils.convert_all_kernels_in_model": _THEANO,
     "keras.utils.multi_gpu_model": _PARALLEL,
-    "keras.wrappers.scikit_learn.KerasClassifier": _SCIKIT,
-    "keras.wrappers.scikit_learn.KerasRegressor": _SCIKIT,
     "types.experimental.TracingContext": _INTERNAL,
 }
 

@@ -69,7 +69,6 @@ _RENAMED = {"Network": "Model"}
 # Modules that Keras 2 no longer has, with what to do.
 _GONE = {
     "utils.multi_gpu_utils": "use RunConfig(train_distribute=tf.distribute.MirroredStrategy())",
-    "wrappers": "use the package scikeras, whose classes have the same names",
 }
 
 _ADVICE = "it is a private name of Keras; use the public name of tf.keras, or keep a copy of it"

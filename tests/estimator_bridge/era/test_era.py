@@ -75,8 +75,8 @@ print(model.predict_classes(np.array([[1.0], [-1.0]])).tolist())
 scale = tf.mixed_precision.experimental.FixedLossScale(8.0)
 scaled = tf.keras.mixed_precision.experimental.LossScaleOptimizer(tf.optimizers.SGD(), scale)
 print(float(scaled.loss_scale))
-from tensorflow.keras.wrappers.scikit_learn import KerasClassifier
-KerasClassifier(None)
+from tensorflow.keras.utils import HDF5Matrix
+HDF5Matrix(None)
 """
 
 
@@ -91,7 +91,7 @@ def test_install_restores_names_of_2_4_and_refuses_the_others_by_name(tmp_path):
         "[[1], [0]]",
         "8.0",
     ], done.stderr
-    assert "KerasClassifier is not supplied on this TensorFlow: use the package" in done.stderr
+    assert "HDF5Matrix is not supplied on this TensorFlow: read the file" in done.stderr
 
 
 @pytest.mark.newest
