@@ -95,6 +95,7 @@ NAMES: dict[str, Private] = {
     "graph_io": _tensorflow("framework.graph_io"),
     "init_ops": _tensorflow("ops.init_ops"),
     "lookup_ops": _tensorflow("ops.lookup_ops"),
+    "meta_graph": _tensorflow("framework.meta_graph"),
     "moving_averages": _tensorflow("training.moving_averages"),
     "nccl_ops": _tensorflow("ops.nccl_ops"),
     "attr_value_pb2": Private("tensorflow.core.framework.attr_value_pb2"),

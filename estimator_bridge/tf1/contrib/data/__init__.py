@@ -15,7 +15,6 @@ __getattr__, _advice_for = _unsupported_names(
         "StatsAggregator": "statistics of input pipelines left TensorFlow; use the profiler",
         "latency_stats": "statistics of input pipelines left TensorFlow; use the profiler",
         "set_stats_aggregator": "statistics of input pipelines left TensorFlow; use the profiler",
-        "sliding_window_batch": "use Dataset.window(size, shift, stride) and flat_map",
     },
 )
 
@@ -68,3 +67,5 @@ batch_and_drop_remainder = _transformations.batch_and_drop_remainder
 padded_batch_and_drop_remainder = _transformations.padded_batch_and_drop_remainder
 read_batch_features = _transformations.read_batch_features
 reduce_dataset = _transformations.reduce_dataset
+sliding_window_batch = _transformations.sliding_window_batch
+sloppy_interleave = _transformations.sloppy_interleave

@@ -11,6 +11,8 @@ __all__ = [
     "padded_batch_and_drop_remainder",
     "read_batch_features",
     "reduce_dataset",
+    "sliding_window_batch",
+    "sloppy_interleave",
 ]
 
 # Until 1.3 this class was in tf.contrib.data.
@@ -112,3 +114,51 @@ def read_batch_features(
     )
     iterator = tf.data.make_one_shot_iterator(dataset)
     return iterator.get_next()
+
+
+def sliding_window_batch(window_size, stride=None, window_shift=None, window_stride=1):
+    """Returns a transformation into windows of `window_size` elements; the last ones are full too.
+
+    Args:
+      window_size: int, the number of elements of a window.
+      stride: old name of `window_shift`.
+      window_shift: int, the distance between two windows; None for 1.
+      window_stride: int, the distance between two elements of a window.
+
+    Returns:
+      Function for Dataset.apply.
+
+    Raises:
+      ValueError: both `stride` and `window_shift` are given.
+    """
+    if stride is not None and window_shift is not None:
+        raise ValueError("window_shift: give it or its old name stride, not both")
+    shift = next((one for one in (stride, window_shift) if one is not None), 1)
+
+    def join(*windows):
+        windows = windows[0] if len(windows) == 1 else windows
+        if isinstance(windows, (tuple, dict)):
+            windows = tf.data.Dataset.zip(windows)
+        return windows.batch(window_size)
+
+    def transform(dataset):
+        windows = dataset.window(window_size, shift, window_stride, drop_remainder=True)
+        return windows.flat_map(join)
+
+    return transform
+
+
+def sloppy_interleave(map_func, cycle_length, block_length=1):
+    """Returns a transformation that interleaves datasets and does not wait for slow ones.
+
+    Args:
+      map_func: function from an element to a tf.data.Dataset.
+      cycle_length: int, the number of datasets that are read at once.
+      block_length: int, the number of elements that are read from one after another.
+
+    Returns:
+      Function for Dataset.apply.
+    """
+    return tf.data.experimental.parallel_interleave(
+        map_func, cycle_length, block_length, sloppy=True
+    )

@@ -1,16 +1,26 @@
-"""`tf.contrib.image`: projective transforms of images."""
+"""`tf.contrib.image`: transforms and warps of images, and connected regions."""
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.image import regions as _regions
+from estimator_bridge.tf1.contrib.image import transforms as _transforms
+from estimator_bridge.tf1.contrib.image import warping as _warping
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
-    {
-        "dense_image_warp": "write it with tf.gather_nd",
-        "sparse_image_warp": "write it with tf.gather_nd",
-    },
+    {"single_image_random_dot_stereograms": "draw them with NumPy, before training"},
 )
+
+bipartite_match = _regions.bipartite_match
+compose_transforms = _transforms.compose_transforms
+connected_components = _regions.connected_components
+dense_image_warp = _warping.dense_image_warp
+flat_transforms_to_matrices = _transforms.flat_transforms_to_matrices
+interpolate_spline = _warping.interpolate_spline
+matrices_to_flat_transforms = _transforms.matrices_to_flat_transforms
+sparse_image_warp = _warping.sparse_image_warp
+translations_to_projective_transforms = _transforms.translations_to_projective_transforms
 
 
 def transform(images, transforms, interpolation="NEAREST", output_shape=None, name=None):

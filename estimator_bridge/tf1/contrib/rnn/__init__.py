@@ -18,17 +18,11 @@ from estimator_bridge.tf1.contrib.rnn import lstm_cells as _lstm_cells
 from estimator_bridge.tf1.contrib.rnn import lstm_variants as _lstm_variants
 from estimator_bridge.tf1.contrib.rnn import searched_cells as _searched_cells
 from estimator_bridge.tf1.contrib.rnn import time_frequency as _time_frequency
+from estimator_bridge.tf1.contrib.rnn import weight_norm as _weight_norm
 
 _WRITE = "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell"
-_WITHOUT_SUCCESSOR = (
-    "NTMCell",
-    "WeightNormLSTMCell",
-)
 
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE),
-)
+__getattr__, _advice_for = _unsupported_names(globals(), {"NTMCell": _WRITE})
 
 BasicLSTMCell = tf.nn.rnn_cell.BasicLSTMCell
 BasicRNNCell = tf.nn.rnn_cell.BasicRNNCell
@@ -87,6 +81,7 @@ PhasedLSTMCell = _lstm_variants.PhasedLSTMCell
 IntersectionRNNCell = _searched_cells.IntersectionRNNCell
 NASCell = _searched_cells.NASCell
 UGRNNCell = _searched_cells.UGRNNCell
+WeightNormLSTMCell = _weight_norm.WeightNormLSTMCell
 
 CoupledInputForgetGateLSTMCell = _lstm_cells.CoupledInputForgetGateLSTMCell
 CompiledWrapper = _cells.CompiledWrapper

@@ -62,10 +62,11 @@ class LSTMStateCell(tf.nn.rnn_cell.RNNCell):
       num_units: int, number of units.
       num_proj: int, size to which the outputs are projected; None for no projection.
       reuse: whether to reuse the variables.
+      name: name of the scope; None for that of the class.
     """
 
-    def __init__(self, num_units, num_proj, reuse):
-        super().__init__(_reuse=reuse)
+    def __init__(self, num_units, num_proj, reuse, name=None):
+        super().__init__(_reuse=reuse, name=name)
         self._num_units, self._num_proj = num_units, num_proj
 
     @property
