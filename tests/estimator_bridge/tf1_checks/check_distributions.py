@@ -200,3 +200,47 @@ def test_percentile(run, q, axis):
     assert run(tfd.percentile(x, q, axis)).ndim == np.percentile(x, q, axis=axes).ndim
     with pytest.raises(ValueError, match="linear"):
         tfd.percentile(x, q, interpolation="linear")
+
+
+def made_of_arguments():
+    probs, two = np.array([0.3, 0.7], np.float32), np.array([1.0, 2.0], np.float32)
+    components = tfd.Normal(two, two)
+    return {
+        "MultivariateNormalTriL": dict(loc=LOC, scale_tril=TRIL),
+        "MultivariateNormalFullCovariance": dict(loc=LOC, covariance_matrix=TRIL.dot(TRIL.T)),
+        "MultivariateNormalDiag": dict(loc=LOC, scale_diag=two, scale_identity_multiplier=None),
+        "MultivariateNormalDiagWithSoftplusScale": dict(loc=LOC, scale_diag=two),
+        "NormalWithSoftplusScale": dict(loc=two, scale=two),
+        "Independent": dict(distribution=components, reinterpreted_batch_ndims=None),
+        "Mixture": dict(
+            cat=tfd.Categorical(probs=probs),
+            components=[tfd.Normal(0.0, 1.0), tfd.Normal(3.0, 1.0)],
+            use_static_graph=False,
+        ),
+        "MixtureSameFamily": dict(
+            mixture_distribution=tfd.Categorical(probs=probs), components_distribution=components
+        ),
+        "BernoulliWithSigmoidProbs": dict(p=two, dtype=tf.int32),
+        "Deterministic": dict(loc=two, atol=None, rtol=None),
+        "Logistic": dict(loc=two, scale=two),
+        "OneHotCategorical": dict(logits=None, probs=probs, dtype=tf.int32),
+        "Poisson": dict(rate=two, log_rate=None),
+        "RelaxedOneHotCategorical": dict(temperature=0.5, logits=None, probs=probs, dtype=None),
+    }
+
+
+@pytest.mark.parametrize("kind", sorted(made_of_arguments()))
+def test_a_distribution_is_made_of_its_parameters(run, kind):
+    arguments = made_of_arguments()[kind]
+    found = getattr(tfd, kind)(**arguments)
+    given = dict(found.parameters)
+    assert not given.pop("validate_args")
+    assert given.pop("name") == (None if kind == "Independent" else kind)
+    assert given.pop("allow_nan_stats", True)
+    assert set(given) == set(arguments)
+    assert all(given[name] is arguments[name] for name in arguments)
+    points = found.sample(3, seed=1)
+    if kind == "RelaxedOneHotCategorical":
+        points = np.array([[0.2, 0.8]], np.float32)
+    one, other = run([found.log_prob(points), found.copy().log_prob(points)])
+    np.testing.assert_array_equal(one, other)

@@ -2,20 +2,21 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+
 __all__ = ["Mixture", "MixtureSameFamily"]
 
 
 class _Mixed(tf.distributions.Distribution):
     """Base of the mixtures: components [batch, component, event], selected by a Categorical."""
 
-    def __init__(self, categorical, parameters, dtype, validate_args, allow_nan_stats, name):
+    def __init__(self, categorical, dtype, validate_args, allow_nan_stats, name):
         self._categorical = categorical
         super().__init__(
             dtype=dtype,
             reparameterization_type=tf.distributions.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             name=name,
         )
 
@@ -72,6 +73,7 @@ class _Mixed(tf.distributions.Distribution):
         return tf.sqrt(self._variance())
 
 
+@keep_arguments
 class Mixture(_Mixed):
     """A mixture of arbitrary distributions.
 
@@ -106,8 +108,7 @@ class Mixture(_Mixed):
         if len(dtypes) > 1:
             raise ValueError(f"components: all must have one dtype, got {dtypes}")
         self._components = list(components)
-        parameters = {"cat": cat, "components": self._components}
-        super().__init__(cat, parameters, dtypes.pop(), validate_args, allow_nan_stats, name)
+        super().__init__(cat, dtypes.pop(), validate_args, allow_nan_stats, name)
 
     cat = property(lambda self: self._categorical)
     components = property(lambda self: self._components)
@@ -139,6 +140,7 @@ class Mixture(_Mixed):
             return tf.reduce_sum(self._categorical.probs * entropies, -1)
 
 
+@keep_arguments
 class MixtureSameFamily(_Mixed):
     """A mixture whose components are the last batch axis of one distribution.
 
@@ -159,13 +161,8 @@ class MixtureSameFamily(_Mixed):
         name="MixtureSameFamily",
     ):
         self._family = components_distribution
-        parameters = {
-            "mixture_distribution": mixture_distribution,
-            "components_distribution": components_distribution,
-        }
         super().__init__(
             mixture_distribution,
-            parameters,
             components_distribution.dtype,
             validate_args,
             allow_nan_stats,

@@ -4,6 +4,8 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+
 __all__ = [
     "Independent",
     "MultivariateNormalDiag",
@@ -13,6 +15,7 @@ __all__ = [
 ]
 
 
+@keep_arguments
 class MultivariateNormalTriL(tf.distributions.Distribution):
     """A normal distribution of vectors, defined by the Cholesky factor of its covariance.
 
@@ -48,7 +51,6 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
             reparameterization_type=tf.distributions.FULLY_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters={"loc": loc, "scale_tril": tril},
             graph_parents=[self._loc, tril],
             name=name,
         )
@@ -111,6 +113,7 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
         return tf.sqrt(self._variance())
 
 
+@keep_arguments
 class MultivariateNormalDiag(MultivariateNormalTriL):
     """A normal distribution of vectors with independent components.
 
@@ -157,6 +160,7 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
         return tf.reduce_sum(tf.log(tf.abs(self._scale_diag)), -1)
 
 
+@keep_arguments
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """MultivariateNormalDiag with the standard deviations softplus(scale_diag).
 
@@ -180,6 +184,7 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
         super().__init__(loc, scale, None, validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """A normal distribution of vectors, defined by its covariance.
 
@@ -212,6 +217,7 @@ def _divergence(a, b, name=None):
         return 0.5 * (spread + away - size) + b._log_determinant() - a._log_determinant()
 
 
+@keep_arguments
 class Independent(tf.distributions.Distribution):
     """A distribution that treats the last batch axes as part of the event.
 
@@ -233,7 +239,6 @@ class Independent(tf.distributions.Distribution):
             reparameterization_type=distribution.reparameterization_type,
             validate_args=validate_args,
             allow_nan_stats=distribution.allow_nan_stats,
-            parameters={"distribution": distribution},
             name=name or "Independent" + distribution.name,
         )
 

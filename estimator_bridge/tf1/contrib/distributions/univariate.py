@@ -2,6 +2,8 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+
 __all__ = [
     "BernoulliWithSigmoidProbs",
     "Deterministic",
@@ -13,6 +15,7 @@ __all__ = [
 ]
 
 
+@keep_arguments
 class NormalWithSoftplusScale(tf.distributions.Normal):
     """A normal distribution with the standard deviation softplus(scale).
 
@@ -35,24 +38,33 @@ class NormalWithSoftplusScale(tf.distributions.Normal):
         super().__init__(loc, tf.nn.softplus(scale), validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
     """A Bernoulli distribution with the probability sigmoid(p).
 
     Args:
       p: floating tensor.
       dtype: dtype of samples.
-      *args: further arguments of Bernoulli.
-      **kwargs: further arguments of Bernoulli.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
     """
 
-    def __init__(self, p=None, dtype=tf.int32, *args, **kwargs):
-        super().__init__(None, tf.nn.sigmoid(p), dtype, *args, **kwargs)
+    def __init__(
+        self,
+        p=None,
+        dtype=tf.int32,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="BernoulliWithSigmoidProbs",
+    ):
+        super().__init__(None, tf.nn.sigmoid(p), dtype, validate_args, allow_nan_stats, name)
 
 
 class _Scalar(tf.distributions.Distribution):
     """Base of scalar distributions; the batch shape is the shape of one of their tensors."""
 
-    def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
+    def __init__(self, of, dtype, reparameterized, validate_args, allow_nan, name):
         self._of = of
         kinds = tf.distributions.NOT_REPARAMETERIZED, tf.distributions.FULLY_REPARAMETERIZED
         super().__init__(
@@ -60,7 +72,6 @@ class _Scalar(tf.distributions.Distribution):
             reparameterization_type=kinds[reparameterized],
             validate_args=validate_args,
             allow_nan_stats=allow_nan,
-            parameters=parameters,
             name=name,
         )
 
@@ -80,6 +91,7 @@ class _Scalar(tf.distributions.Distribution):
         return tf.sqrt(self._variance())
 
 
+@keep_arguments
 class Poisson(_Scalar):
     """The Poisson distribution.
 
@@ -106,9 +118,7 @@ class Poisson(_Scalar):
             raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
         self.rate, self.log_rate = rate, tf.log(rate) if log_rate is None else log_rate
-        super().__init__(
-            rate, rate.dtype, False, {"rate": rate}, validate_args, allow_nan_stats, name
-        )
+        super().__init__(rate, rate.dtype, False, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return tf.random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)
@@ -131,6 +141,7 @@ class Poisson(_Scalar):
         return tf.floor(self.rate)
 
 
+@keep_arguments
 class Deterministic(_Scalar):
     """A distribution with probability 1 at one value.
 
@@ -154,9 +165,7 @@ class Deterministic(_Scalar):
     ):
         self.loc = tf.convert_to_tensor(loc)
         self._slack = (atol or 0) + (rtol or 0) * tf.abs(self.loc)
-        super().__init__(
-            self.loc, self.loc.dtype, False, {"loc": loc}, validate_args, allow_nan_stats, name
-        )
+        super().__init__(self.loc, self.loc.dtype, False, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return tf.broadcast_to(self.loc, tf.concat([[n], tf.shape(self.loc)], 0))
@@ -181,6 +190,7 @@ class Deterministic(_Scalar):
     _entropy = _variance
 
 
+@keep_arguments
 class Logistic(_Scalar):
     """The logistic distribution, whose cumulative distribution function is a sigmoid.
 
@@ -196,8 +206,7 @@ class Logistic(_Scalar):
         self.scale = tf.convert_to_tensor(scale)
         self.loc = tf.convert_to_tensor(loc, self.scale.dtype)
         both = self.loc + self.scale
-        parameters = {"loc": loc, "scale": scale}
-        super().__init__(both, both.dtype, True, parameters, validate_args, allow_nan_stats, name)
+        super().__init__(both, both.dtype, True, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         shape = tf.concat([[n], tf.shape(self._of)], 0)
@@ -255,7 +264,6 @@ class _Classes(tf.distributions.Distribution):
             reparameterization_type=kinds[reparameterized],
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters={"logits": logits, "probs": probs},
             name=name,
         )
 
@@ -276,6 +284,7 @@ class _Classes(tf.distributions.Distribution):
         return self.logits.shape[-1:]
 
 
+@keep_arguments
 class OneHotCategorical(_Classes):
     """A distribution of one-hot vectors [..., classes].
 
@@ -332,6 +341,7 @@ def _divergence(a, b, name=None):
     return tf.distributions.kl_divergence(one, other, name=name)
 
 
+@keep_arguments
 class RelaxedOneHotCategorical(_Classes):
     """A distribution of soft one-hot vectors (Jang et al., 2016; Maddison et al., 2016).
 
