@@ -178,7 +178,11 @@ def _replace_import_module(original, importer):
         named = f"{package}{name}" if package and name.startswith(".") else name
         if not _is_tensorflow(named):
             return original(name, package)
-        calling = {"__name__": _find_calling_module(sys._getframe(1))}
+        caller = sys._getframe(1)
+        module = _find_calling_module(caller)
+        if _asks_for_a_name(caller.f_globals) and module.partition(".")[0] not in _tf2_packages:
+            module = caller.f_globals["__name__"]
+        calling = {"__name__": module}
         # Without names to import from it, `import a.b` would give a.
         return importer(importlib.util.resolve_name(name, package), calling, None, ("__name__",))
 
@@ -187,6 +191,14 @@ def _replace_import_module(original, importer):
 
 def _is_tensorflow(name) -> bool:
     return name == "tensorflow" or name.startswith("tensorflow.")
+
+
+def _asks_for_a_name(globals) -> bool:
+    """Tells whether `pydoc.locate` imports, with which programs look for a name in packages.
+
+    A name that is not supplied must be missing there, so that the program looks elsewhere.
+    """
+    return globals.get("__name__") == "pydoc"
 
 
 def _find_calling_module(frame) -> str:
@@ -263,14 +275,18 @@ class _Importer:
     def _public(self, name, parts, globals, locals, fromlist):
         """Returns the view's own `tensorflow.a.b`, else TensorFlow's module of that name."""
         module = self._view
+        located = _asks_for_a_name(globals or {})
         if parts[:2] == ["contrib", "keras"] and parts[3:4] == ["keras"]:
             # Private paths of Keras: contrib.keras.api.keras and contrib.keras.python.keras.
             parts = ["keras", *parts[4:]]
-        for part in parts:
+        for number, part in enumerate(parts, 1):
             parent, module = module, getattr(module, part, None)
             if not isinstance(module, types.ModuleType) and hasattr(parent, "step"):
                 # A private module may have the name of the function that is imported from it.
                 module = parent.step(part)
+            missing = ".".join(["tensorflow", *parts[:number]])
+            if module is None and located and parts[0] == "contrib":
+                raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
             if module is None and hasattr(parent, "_advice_for"):
                 module = StandIn(*parent._advice_for(part))
                 # There `import a.b as c` looks for what a does not have.
@@ -280,12 +296,22 @@ class _Importer:
                 module = PrivatePath(f"tf.{'.'.join(parts)}", parent)
                 break
             if module is None and parts[0] == "contrib":
-                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+                raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
             if module is None:
-                return self._original(name, globals, locals, fromlist or ("__name__",), 0)
+                return self._from_tensorflow(name, missing, globals, locals, fromlist)
         if not isinstance(module, types.ModuleType):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return module
+
+    def _from_tensorflow(self, name, missing, globals, locals, fromlist):
+        """Returns TensorFlow's own module `name`, of which the view lacks the part `missing`."""
+        try:
+            return self._original(name, globals, locals, fromlist or ("__name__",), 0)
+        except ModuleNotFoundError as error:
+            if not _is_tensorflow(error.name or ""):
+                raise
+            # It may lack a package that the view has. `pydoc.locate` looks at the error's name.
+            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
 
 
 def _with_stand_ins(module, fromlist, in_contrib):

@@ -126,6 +126,18 @@ def test_importing_by_name_returns_the_view():
         assert module.LinearClassifier is tf.estimator.LinearClassifier
     with pytest.raises(ModuleNotFoundError, match=r"tensorflow\.contrib\.none"):
         importlib.import_module("tensorflow.contrib.none")
+    # Programs look for a class in several packages with `locate`.
+    assert pydoc.locate("tensorflow.initializers.none") is None
+    assert pydoc.locate("tensorflow.layers.NoLayer") is None
+    assert pydoc.locate("tensorflow.contrib.layers.none") is None
+    assert pydoc.locate("tensorflow.contrib.rnn.GRUCell") is tf.contrib.rnn.GRUCell
+    for name, missing in (
+        ("tensorflow.initializers.none.more", "tensorflow.initializers.none"),
+        ("tensorflow.none.more", "tensorflow.none"),
+    ):
+        with pytest.raises(ModuleNotFoundError) as raised:
+            importlib.import_module(name)
+        assert raised.value.name == missing
     library = {"__name__": "tensorflow_hub.module", "import_module": importlib.import_module}
     exec("version = import_module('tensorflow').__version__", library)
     assert not library["version"].startswith("1.")
