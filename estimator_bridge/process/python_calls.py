@@ -22,6 +22,7 @@ from typing import Any
 
 from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.old_packages.special_methods import add_method
+from estimator_bridge.process import local_variables
 from estimator_bridge.process.importing import call_when_imported
 
 __all__ = ["NAMES", "install"]
@@ -61,6 +62,7 @@ def install() -> None:
     math.factorial = _of_integers(math.factorial)
     json.load, json.loads = _without_encoding(json.load), _without_encoding(json.loads)
     builtins.open = io.open = _Open(builtins.open)
+    local_variables.install()
     if sys.version_info >= (3, 11):
         re._compile = _move_flags(re._compile)  # type: ignore[attr-defined]
     _add(array.array, tostring=array.array.tobytes, fromstring=array.array.frombytes)

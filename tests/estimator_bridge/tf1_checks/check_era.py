@@ -163,3 +163,31 @@ class OldAssertions(unittest.TestCase):
         self.assertRegexpMatches("abc", "b")
         with self.assertRaisesRegexp(ValueError, "bad"):
             raise ValueError("bad")
+
+
+def defaults():
+    rate, units = 0.1, [8, 4]
+    return locals()
+
+
+def changed():
+    locals().update(defaults())
+    rate, steps = 0.2, 3
+    return locals()
+
+
+def test_a_function_has_one_dictionary_of_its_variables():
+    assert changed() == {"rate": 0.2, "units": [8, 4], "steps": 3}
+    one = 1
+    kept = locals()
+    assert kept is vars() and kept["kept"] is kept
+    del one
+    assert "one" not in locals()
+    kept["two"] = 2
+    assert locals()["two"] == vars()["two"] == 2
+
+    class Inner:
+        locals()["three"] = 3
+
+    assert Inner.three == vars(Inner)["three"] == 3
+    assert Inner is (lambda value: locals())(Inner)["value"]
