@@ -18,6 +18,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     Args:
       version: (major, minor) of the TensorFlow that the program was written for.
     """
+    _protobuf()
     _numpy()
     call_when_imported("pandas", _pandas)
     call_when_imported("scipy", _scipy)
@@ -31,6 +32,12 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
 
 
 # The modules are imported for programs that need them; audit imports this one without NumPy.
+
+
+def _protobuf() -> None:
+    from estimator_bridge.old_packages import protobuf
+
+    protobuf.install()
 
 
 def _numpy() -> None:

@@ -29,6 +29,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import tensorflow as tf
+from google.protobuf import descriptor_pb2, text_format
 
 
 def test_removed_numpy_names_work():
@@ -191,3 +192,46 @@ def test_a_function_has_one_dictionary_of_its_variables():
 
     assert Inner.three == vars(Inner)["three"] == 3
     assert Inner is (lambda value: locals())(Inner)["value"]
+
+
+def old_module(file, imports):
+    """Returns a module in the form of protoc 3.6, which created each descriptor by a call."""
+    return f"""
+import sys
+_b=sys.version_info[0]<3 and (lambda x:x) or (lambda x:x.encode('latin1'))
+from google.protobuf import descriptor as _descriptor
+{imports}
+DESCRIPTOR = _descriptor.FileDescriptor(
+  name={file.name!r}, package={file.package!r}, syntax='proto2',
+  serialized_pb=_b({file.SerializeToString().decode("latin1")!r}))
+_FIELD = _descriptor.FieldDescriptor(
+  name='name', full_name='x.name', index=0, number=1, type=9, cpp_type=9, label=1,
+  has_default_value=False, default_value=_b("").decode('utf-8'), message_type=None,
+  enum_type=None, containing_type=None, is_extension=False, extension_scope=None)
+"""
+
+
+def test_modules_of_an_old_protoc_are_imported(tmp_path, monkeypatch):
+    kinds = descriptor_pb2.FieldDescriptorProto
+    inner = descriptor_pb2.FileDescriptorProto(name="old_inner.proto", package="old")
+    inner.message_type.add(name="Inner").field.add(
+        name="name", number=1, type=kinds.TYPE_STRING, label=kinds.LABEL_OPTIONAL
+    )
+    inner.enum_type.add(name="Kind").value.add(name="FIRST", number=0)
+    outer = descriptor_pb2.FileDescriptorProto(name="old_outer.proto", package="old")
+    outer.dependency.append("old_inner.proto")
+    message = outer.message_type.add(name="Outer")
+    message.field.add(
+        name="parts", number=2, type=kinds.TYPE_MESSAGE, label=kinds.LABEL_REPEATED
+    ).type_name = ".old.Inner"
+    (tmp_path / "old_inner_pb2.py").write_text(old_module(inner, ""))
+    imports = "import old_inner_pb2 as old__inner__pb2"
+    (tmp_path / "old_outer_pb2.py").write_text(old_module(outer, imports))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = importlib.import_module("old_outer_pb2")
+    other = importlib.import_module("old_inner_pb2")
+    written = found.Outer(parts=[other.Inner(name="a")]).SerializeToString()
+    assert found.Outer.FromString(written).parts[0].name == "a"
+    assert other.FIRST == 0 and other.Kind.Name(0) == "FIRST"
+    assert found.DESCRIPTOR.name == "old_outer.proto" and found._OUTER.name == "Outer"
+    assert text_format.Parse('parts { name: "b" }', found.Outer()).parts[0].name == "b"
