@@ -65,7 +65,11 @@ def _estimator(module: str) -> Private:
 
 # The name here → the private module.
 NAMES: dict[str, Private] = {
+    "autograph_api": _tensorflow("autograph.impl.api"),
+    "autograph_converter": _tensorflow("autograph.core.converter"),
+    "autograph_directives": _tensorflow("autograph.lang.directives"),
     "autograph_loader": _tensorflow("autograph.pyct.loader"),
+    "autograph_special_functions": _tensorflow("autograph.lang.special_functions"),
     # Sessions and their hooks.
     "basic_session_run_hooks": _tensorflow("training.basic_session_run_hooks"),
     "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),

@@ -11,6 +11,7 @@ from estimator_bridge.tf1.unsupported import StandIn
 
 _SUPPORTED = frozenset(
     [
+        "autograph",
         "batching",
         "boosted_trees",
         "checkpoint",
@@ -74,7 +75,6 @@ _SUPPORTED = frozenset(
 
 # Packages that tf.compat.v1 still has, and the remedy for names that only tf.contrib had.
 _ALIASES = {
-    "autograph": "use tf.autograph",
     "keras": "use tf.keras",
     "lite": "use tf.lite",
     "linalg": "use the classes of tf.linalg, such as tf.linalg.LinearOperatorComposition",

@@ -16,8 +16,11 @@ __getattr__, _advice_for = _unsupported_names(
 
 CrossDeviceOps = tf.distribute.CrossDeviceOps
 DistributeConfig = _config.DistributeConfig
+DistributionStrategy = _lib.StrategyV1
 HierarchicalCopyAllReduce = tf.distribute.HierarchicalCopyAllReduce
 NcclAllReduce = tf.distribute.NcclAllReduce
+ReplicaContext = _lib.ReplicaContext
+UpdateContext = _lib.UpdateContext
 OneDeviceStrategy = tf.distribute.OneDeviceStrategy
 ReductionToOneDeviceCrossDeviceOps = tf.distribute.ReductionToOneDevice
 ReductionToOneDeviceCrossTowerOps = tf.distribute.ReductionToOneDevice
@@ -25,8 +28,11 @@ get_cross_replica_context = _lib.get_cross_replica_context
 get_loss_reduction = tf.distribute.get_loss_reduction
 get_replica_context = tf.distribute.get_replica_context
 get_strategy = tf.distribute.get_strategy
+get_distribution_strategy = tf.distribute.get_strategy
+has_distribution_strategy = tf.distribute.has_strategy
 has_strategy = tf.distribute.has_strategy
 in_cross_replica_context = tf.distribute.in_cross_replica_context
+require_replica_context = _lib.require_replica_context
 
 
 def _devices(num_gpus):

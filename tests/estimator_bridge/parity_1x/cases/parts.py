@@ -1,4 +1,4 @@
-"""Cases of tf.contrib.util, input_pipeline and batching, and of windows of datasets."""
+"""Cases of tf.contrib.util, input_pipeline, batching and autograph, and of windows of datasets."""
 
 import tensorflow as tf
 import values
@@ -104,3 +104,63 @@ CASES["data.sloppy_interleave"] = lambda: {
         )["found"]
     )
 }
+
+
+# tf.contrib.autograph, and old names of tf.contrib.distribute.
+autograph, distribute = contrib.autograph, contrib.distribute
+
+
+@autograph.convert()
+def halved(x):
+    while tf.reduce_sum(x) > 1.0:
+        autograph.set_loop_options(maximum_iterations=10)
+        x /= 2.0
+    return x
+
+
+@autograph.convert()
+def gathered(number):
+    found = []
+    autograph.set_element_type(found, tf.float32)
+    for one in tf.range(number):
+        found.append(tf.cast(one, tf.float32) * 2.0)
+    return autograph.stack(found)
+
+
+@autograph.do_not_convert
+def left_alone(x):
+    return x if isinstance(x, tf.Tensor) else None
+
+
+CASES["autograph.convert"] = lambda: halved(values.given([3.0, 2.0]))
+CASES["autograph.stack"] = lambda: gathered(tf.constant(3))
+CASES["autograph.stack, of a number"] = lambda: autograph.stack(3.0)
+CASES["autograph.stack, not strict"] = lambda: {"found": autograph.stack(3.0, strict=False)}
+CASES["autograph.do_not_convert"] = lambda: left_alone(values.real(2))
+CASES["autograph.Feature"] = lambda: {
+    "found": [autograph.Feature.ALL.name, autograph.Feature.LISTS.name],
+    "uses": autograph.ConversionOptions(optional_features=autograph.Feature.LISTS).uses(
+        autograph.Feature.LISTS
+    ),
+    "mapper": isinstance(autograph.StackTraceMapper, type),
+    "error": issubclass(autograph.AutoGraphError, Exception),
+}
+
+
+def strategies():
+    strategy = distribute.OneDeviceStrategy("/cpu:0")
+    found = {
+        "class": isinstance(strategy, distribute.DistributionStrategy),
+        "outside": bool(distribute.has_distribution_strategy()),
+        "context": isinstance(distribute.get_replica_context(), distribute.ReplicaContext),
+    }
+    distribute.require_replica_context(distribute.get_replica_context())
+    with strategy.scope():
+        found["inside"] = bool(distribute.has_distribution_strategy())
+        found["same"] = distribute.get_distribution_strategy() is strategy
+        with distribute.UpdateContext(0):
+            found["update"] = distribute.get_replica_context() is None
+    return found
+
+
+CASES["distribute, old names"] = strategies
