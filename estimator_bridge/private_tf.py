@@ -69,7 +69,9 @@ NAMES: dict[str, Private] = {
     "autograph_converter": _tensorflow("autograph.core.converter"),
     "autograph_directives": _tensorflow("autograph.lang.directives"),
     "autograph_loader": _tensorflow("autograph.pyct.loader"),
+    "autograph_operators": _tensorflow("autograph.operators"),
     "autograph_special_functions": _tensorflow("autograph.lang.special_functions"),
+    "autograph_utils": _tensorflow("autograph.utils"),
     # Sessions and their hooks.
     "basic_session_run_hooks": _tensorflow("training.basic_session_run_hooks"),
     "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),

@@ -139,6 +139,10 @@ NAMES = {
     "tensorflow.python.ops.random_ops": {
         "random_crop": "v1.random_crop",
     },
+    "tensorflow.python.ops.resource_variable_ops": {
+        "_from_proto_fn": "tensorflow.python.ops.ref_variable._from_proto_fn",
+        "_to_proto_fn": "tensorflow.python.ops.ref_variable._to_proto_fn",
+    },
     "tensorflow.python.ops.rnn_cell_impl": {
         "_Linear": "estimator_bridge.tf1.contrib.rnn.linear.Linear",
         "_RNNCell": "v1.nn.rnn_cell.RNNCell",

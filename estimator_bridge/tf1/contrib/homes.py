@@ -33,6 +33,7 @@ _HOMES = {
     "rnn.python.ops.rnn": ("tensorflow.python.ops.rnn",),
     "rnn.python.ops.rnn_cell": (_RNN_CELL,),
     "seq2seq.python.ops.decoder": ("tensorflow.python.ops.rnn",),
+    "tpu.python.tpu.error_handling": (f"{_ESTIMATOR_TPU}error_handling",),
     "tpu.python.tpu.tpu_config": (f"{_ESTIMATOR_TPU}tpu_config",),
     "tpu.python.tpu.tpu_context": (f"{_ESTIMATOR_TPU}tpu_context",),
     "tpu.python.tpu.tpu_estimator": (f"{_ESTIMATOR_TPU}tpu_estimator",),
@@ -72,6 +73,7 @@ _MODULES = {
         name: f"{_SERIES}state_space_models.{name}" for name in _STATE_SPACE_MODULES
     },
     "tpu.python.tpu": {
+        "error_handling": f"{_ESTIMATOR_TPU}error_handling",
         "tpu": f"{_TPU}tpu",
         "tpu_context": f"{_ESTIMATOR_TPU}tpu_context",
         "tpu_function": f"{_TPU}tpu_function",

@@ -274,13 +274,14 @@ def test_private_names_of_contrib_that_have_moved():
     from tensorflow.contrib.lookup.lookup_ops import index_table_from_file
     from tensorflow.contrib.rnn.python.ops.core_rnn import _reverse_seq
     from tensorflow.contrib.seq2seq.python.ops.decoder import _transpose_batch_time
-    from tensorflow.contrib.tpu.python.tpu import tpu_context
+    from tensorflow.contrib.tpu.python.tpu import error_handling, tpu_context
     from tensorflow.contrib.tpu.python.tpu.util import check_positive_integer
     from tensorflow.contrib.util.loader import load_op_library
 
     with pytest.raises(ValueError, match="rows must be positive"):
         check_positive_integer(0, "rows")
     assert tpu_context.TPUContext and TPUClusterResolver
+    assert error_handling.ErrorRendezvous(num_sources=3)
     assert issubclass(tf.distribute.MirroredStrategy, mirrored_strategy.MirroredStrategyV1)
     assert tfe.enable_eager_execution is tf.enable_eager_execution
     assert VocabularyProcessor is tf.contrib.learn.preprocessing.VocabularyProcessor
@@ -568,3 +569,14 @@ def test_graph_transforms_name_what_to_use():
     assert "\n" not in str(caught.value)
     for name in ("extract_sub_graph", "remove_training_nodes"):
         assert name in str(caught.value) and callable(getattr(tf.graph_util, name))
+
+
+def test_variables_of_collections_convert_to_messages():
+    from tensorflow.python.ops import resource_variable_ops
+
+    for use_resource in (False, True):
+        name = f"v{use_resource:d}"
+        variable = tf.get_variable(name, [2], use_resource=use_resource)
+        message = resource_variable_ops._to_proto_fn(variable)
+        assert message.variable_name == variable.name
+        assert resource_variable_ops._from_proto_fn(message).name == variable.name

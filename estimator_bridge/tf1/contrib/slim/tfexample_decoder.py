@@ -185,10 +185,10 @@ class SparseTensor(ItemHandler):
     """A SparseTensor built from a feature of indices and a feature of values.
 
     Args:
-      indices_key: feature of the indices; None for `image/indices`.
-      values_key: feature of the values; None for `image/values`.
+      indices_key: feature of the indices; None for `indices`.
+      values_key: feature of the values; None for `values`.
       shape_key: feature of the dense shape, or None.
-      shape: static shape of the item, or None.
+      shape: dense shape, if there is no `shape_key`; None for that of the indices.
       densify: whether to return a dense tensor.
       default_value: fill value of the dense tensor.
     """
@@ -202,7 +202,7 @@ class SparseTensor(ItemHandler):
         densify=False,
         default_value=0,
     ):
-        keys = [indices_key or "image/indices", values_key or "image/values"]
+        keys = [indices_key or "indices", values_key or "values"]
         super().__init__([*keys, shape_key] if shape_key else keys)
         self._shape_key, self._shape = shape_key, shape
         self._densify, self._default = densify, default_value
@@ -210,16 +210,21 @@ class SparseTensor(ItemHandler):
     def tensors_to_item(self, keys_to_tensors):
         """Returns the SparseTensor, or a dense tensor with `densify`.
 
+        The indices are those of the last dimension. In a batch, the first dimensions are those of
+        the feature.
+
         Args:
-          keys_to_tensors: {feature: dense or sparse tensor}; the indices are integers.
+          keys_to_tensors: {feature: tensor}. Those of the indices, which are integers, and of the
+            values are sparse.
         """
-        indices, values = (_dense(keys_to_tensors[key]) for key in self._keys[:2])
-        shape = self._shape
+        indices, values = (keys_to_tensors[key] for key in self._keys[:2])
         if self._shape_key:
             shape = _dense(keys_to_tensors[self._shape_key])
-        shape = tf.to_int64(tf.reshape(shape, [-1]))
-        indices = tf.reshape(tf.to_int64(indices), [-1, shape.shape[0] or tf.size(shape)])
-        sparse = tf.SparseTensor(indices, values, shape)
+        else:
+            shape = self._shape or indices.dense_shape
+        last = tf.reshape(tf.to_int64(indices.values), [-1, 1])
+        positions = tf.concat([indices.indices[:, :-1], last], 1)
+        sparse = tf.SparseTensor(positions, values.values, shape)
         return tf.sparse_tensor_to_dense(sparse, self._default) if self._densify else sparse
 
 

@@ -293,6 +293,34 @@ CASES["slim.tfexample_decoder.BackupHandler"] = lambda: decoded(3)
 CASES["slim.tfexample_decoder.BackupHandler, nothing"] = lambda: decoded(0)
 
 
+def decoded_sparse(batch=(), **options):
+    """Returns the item and the features of a handler, for one row or for two."""
+    handler = contrib.slim.tfexample_decoder.SparseTensor(**options)
+    rows = [[0], [1], [2]] if not batch else [[0, 0], [0, 1], [1, 0]]
+    size = [3] if not batch else [2, 2]
+    made = tf.SparseTensor(rows, values.real(3), size)
+    features = {"values": made, "weights": made, "shape": tf.constant([*batch, 7], tf.int64)}
+    features["sparse shape"] = tf.SparseTensor([[0]], tf.constant([7], tf.int64), [1])
+    places = tf.SparseTensor(rows, tf.constant([0, 1, 1 if batch else 2], tf.int64), size)
+    features.update(indices=places, places=places)
+    item = handler.tensors_to_item({key: features[key] for key in handler.keys})
+    return {"item": item, "keys": str(handler.keys)}
+
+
+for _name, _options in {
+    "": {},
+    ", keys": {"indices_key": "places", "values_key": "weights"},
+    ", shape": {"shape": [7], "densify": True},
+    ", shape of a feature": {"shape_key": "shape", "densify": True, "default_value": -1.0},
+    ", sparse shape": {"shape_key": "sparse shape", "densify": True},
+    ", both shapes": {"shape_key": "shape", "shape": [9]},
+    ", batch": {"batch": (2,), "shape_key": "shape", "densify": True},
+}.items():
+    CASES["slim.tfexample_decoder.SparseTensor" + _name] = functools.partial(
+        decoded_sparse, **_options
+    )
+
+
 # The networks of slim: names, shapes and end points; nothing runs.
 def network(module, name, size=None, **options):
     found = {}
