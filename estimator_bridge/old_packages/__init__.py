@@ -27,6 +27,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     call_when_imported("matplotlib", _matplotlib)
     call_when_imported("PIL", _pillow)
     call_when_imported("yaml", _yaml)
+    call_when_imported("tensorflow.core.example.feature_pb2", _protobuf)
     if version < _HDF5_3_SINCE:
         call_when_imported("h5py", _hdf5)
 
@@ -81,6 +82,12 @@ def _pillow() -> None:
     from estimator_bridge.old_packages import pillow
 
     pillow.install()
+
+
+def _protobuf() -> None:
+    from estimator_bridge.old_packages import protobuf_flags
+
+    protobuf_flags.install()
 
 
 def _yaml() -> None:

@@ -158,6 +158,46 @@ def test_imghdr_detects_formats(tmp_path):
     assert imghdr.what(io.BytesIO(b"no image")) is None
 
 
+def test_lists_of_integers_take_flags():
+    flags = np.array([[1, 0], [1, 1]]) == 1
+    made = [
+        tf.train.Int64List(value=flags[0]),
+        tf.train.Int64List(value=[True, np.bool_(False)]),
+        tf.train.Int64List(value=(value for value in [True, 0])),
+        tf.train.Int64List(),
+        tf.train.Example().features.feature["x"].int64_list,
+    ]
+    made[3].value.append(True)
+    made[3].value.append(np.bool_(False))
+    made[4].value.extend(value for value in flags[0])
+    for one in made:
+        assert list(one.value) == [1, 0]
+        assert {type(value) for value in one.value} == {int}
+        assert tf.train.Int64List.FromString(one.SerializeToString()) == one
+    made[3].value.extend([2, True, 3])
+    assert list(made[3].value) == [1, 0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("value", [1.5, "1", b"1", None, [True], np.array([[True]])])
+def test_lists_of_integers_refuse_what_is_none(value):
+    integers = tf.train.Int64List(value=[4])
+    with pytest.raises(TypeError):
+        tf.train.Int64List(value=[True, value])
+    with pytest.raises(TypeError):
+        integers.value.append(value)
+    with pytest.raises(TypeError):
+        integers.value.extend([True, value])
+    assert list(integers.value) == [4]
+
+
+def test_lists_of_texts_refuse_flags_by_their_name():
+    texts = tf.train.BytesList()
+    for store in (texts.value.append, lambda value: texts.value.extend([b"a", value])):
+        with pytest.raises(TypeError, match="bool"):
+            store(True)
+    assert not texts.value
+
+
 class OldAssertions(unittest.TestCase):
     def test_removed_unittest_assertions_work(self):
         self.assertEquals(1, 1)
