@@ -115,9 +115,23 @@ def _convert(original: Callable[..., Any]) -> Callable[..., Any]:
     return convert
 
 
+# NumPy took a longer list for an array.
+_MAX_INDICES = 31
+
+
+def _has_several_indices(key: list) -> bool:
+    """Tells whether a list had one index for each dimension, as a tuple has, before NumPy 1.23."""
+    return len(key) <= _MAX_INDICES and any(
+        part is None or part is Ellipsis or isinstance(part, (slice, list, tuple, np.ndarray))
+        for part in key
+    )
+
+
 def _set_item(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def __setitem__(self: np.ndarray, key: Any, value: Any) -> None:
+        if type(key) is list and _has_several_indices(key) and not _is_caught():
+            key = tuple(key)
         try:
             original(self, key, value)
         except ValueError:

@@ -45,6 +45,22 @@ def case_arrays_of_one_value_are_numbers():
     return [*made, f"{math.fabs(np.array([2.5])):.2f}", values]
 
 
+def case_lists_of_indices_are_written():
+    rows, columns = [0, 1, 2], np.array([2, 0, 1])
+    made = [np.zeros((3, 3), int) for _ in range(8)]
+    made[0][[rows, columns]] = 1
+    made[1][[np.arange(3), columns]] = [4, 5, 6]
+    made[2][[slice(0, 2), slice(1, 3)]] = 7
+    made[3][[Ellipsis, 0]] = 8
+    made[4][[0, 2]] = 9
+    made[5][[[0, 2]]] = 1
+    made[6][[(0, 1), (1, 2)]] = 2
+    made[7][[True, False, True]] = 3
+    long = np.zeros((40, 2), int)
+    long[[[one] for one in range(35)]] = 1
+    return [*made, long]
+
+
 def case_arrays_of_two_values_are_no_numbers():
     return float(np.array([1.0, 2.0]))
 
