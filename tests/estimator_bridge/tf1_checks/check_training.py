@@ -245,3 +245,17 @@ def test_wrong_shares_are_an_error_of_the_queue(shares):
     assert labels.shape == (4,) and runner is not None
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
         session.run(accepted)
+
+
+def test_a_hook_writes_the_summaries_of_several_graphs(tmp_path):
+    hook = tf.contrib.training.SummaryAtEndHook(str(tmp_path))
+    for value in (3.0, 4.0):
+        with tf.Graph().as_default():
+            tf.train.create_global_step()
+            tf.summary.scalar("value", value)
+            with tf.train.SingularMonitoredSession(hooks=[hook]):
+                pass
+    (file,) = tmp_path.iterdir()
+    events = list(tf.train.summary_iterator(str(file)))
+    found = [value.simple_value for event in events for value in event.summary.value]
+    assert found == [3.0, 4.0]

@@ -38,9 +38,11 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
             raise ValueError("SummaryAtEndHook: pass log_dir or summary_writer")
         self._log_dir, self._writer = log_dir, summary_writer
         self._summary_op, self._feed_dict = summary_op, feed_dict
+        self._takes_all = summary_op is None
 
     def begin(self):
-        if self._summary_op is None:
+        if self._takes_all:
+            # Each evaluation has a graph of its own.
             self._summary_op = tf.summary.merge_all()
         self._global_step = tf.train.get_or_create_global_step()
 
