@@ -27,7 +27,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     call_when_imported("matplotlib", _matplotlib)
     call_when_imported("PIL", _pillow)
     call_when_imported("yaml", _yaml)
-    call_when_imported("tensorflow.core.example.feature_pb2", _protobuf)
+    call_when_imported("tensorflow.core.example.feature_pb2", _protobuf_flags)
     if version < _HDF5_3_SINCE:
         call_when_imported("h5py", _hdf5)
 
@@ -84,7 +84,7 @@ def _pillow() -> None:
     pillow.install()
 
 
-def _protobuf() -> None:
+def _protobuf_flags() -> None:
     from estimator_bridge.old_packages import protobuf_flags
 
     protobuf_flags.install()
