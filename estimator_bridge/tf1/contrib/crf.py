@@ -247,3 +247,72 @@ class CrfForwardRnnCell(tf.nn.rnn_cell.RNNCell):
         scores = tf.expand_dims(state, 2) + self._transition_params
         alphas = inputs + tf.reduce_logsumexp(scores, axis=1)
         return alphas, alphas
+
+
+class CrfDecodeForwardRnnCell(tf.nn.rnn_cell.RNNCell):
+    """A step of the Viterbi recursion (Forney, 1973), from the first position to the last.
+
+    The state is the score of the best tags until now that end with each tag, [batch, tags]; the
+    output is the tag before it in these, int32 [batch, tags].
+
+    Args:
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+    """
+
+    def __init__(self, transition_params):
+        super().__init__()
+        self._transitions = tf.expand_dims(transition_params, 0)
+        self._num_tags = tf.compat.dimension_value(self._transitions.shape[1])
+
+    @property
+    def state_size(self):
+        return self._num_tags
+
+    @property
+    def output_size(self):
+        return self._num_tags
+
+    def __call__(self, inputs, state, scope=None):
+        """Computes one step; returns (previous tags, new scores).
+
+        Args:
+          inputs: floating tensor [batch, tags], the unary scores of the position.
+          state: floating tensor [batch, tags], the scores until now.
+          scope: ignored.
+        """
+        paths = tf.expand_dims(state, 2) + self._transitions
+        return tf.cast(tf.argmax(paths, 1), tf.int32), inputs + tf.reduce_max(paths, 1)
+
+
+class CrfDecodeBackwardRnnCell(tf.nn.rnn_cell.RNNCell):
+    """A step that reads the best tags from the outputs of `CrfDecodeForwardRnnCell`, backwards.
+
+    State and output are the best tag, int32 [batch, 1].
+
+    Args:
+      num_tags: int, number of tags.
+    """
+
+    def __init__(self, num_tags):
+        super().__init__()
+        self._num_tags = num_tags
+
+    @property
+    def state_size(self):
+        return 1
+
+    @property
+    def output_size(self):
+        return 1
+
+    def __call__(self, inputs, state, scope=None):
+        """Computes one step; returns the tag before, twice.
+
+        Args:
+          inputs: int32 tensor [batch, tags], the previous tag of each tag.
+          state: int32 tensor [batch, 1], the tag of the position.
+          scope: ignored.
+        """
+        tags = tf.gather(inputs, tf.squeeze(state, [1]), batch_dims=1)
+        previous = tf.expand_dims(tags, -1)
+        return previous, previous

@@ -12,6 +12,7 @@ IdTableWithHashBuckets = _ops.IdTableWithHashBuckets
 KeyValueTensorInitializer = _ops.KeyValueTensorInitializer
 LookupInterface = _ops.LookupInterface
 InitializableLookupTableBase = _ops.InitializableLookupTableBase
+TableInitializerBase = _ops.TableInitializerBase
 MutableHashTable = _ops.MutableHashTable
 MutableDenseHashTable = _ops.DenseHashTable
 TextFileIdTableInitializer = _ops.TextFileIdTableInitializer

@@ -6,6 +6,8 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 
 __getattr__, _advice_for = _unsupported_names(globals())
 
+conv1d_transpose = tf.nn.conv1d_transpose
+
 
 def nth_element(
     input,
@@ -120,3 +122,110 @@ def scaled_softplus(x, alpha, clip=None, name=None):
         alpha = tf.convert_to_tensor(alpha, x.dtype, name="alpha")
         result = alpha * tf.nn.softplus(x / alpha)
         return result if clip is None else tf.minimum(result, tf.cast(clip, x.dtype))
+
+
+def sampled_sparse_softmax_loss(
+    weights,
+    biases,
+    labels,
+    inputs,
+    num_sampled,
+    num_classes,
+    sampled_values=None,
+    remove_accidental_hits=True,
+    partition_strategy="mod",
+    name="sampled_sparse_softmax_loss",
+):
+    """Returns the sampled softmax loss of one label per example (Jean et al., 2015).
+
+    Args:
+      weights: floating tensor [classes, size], or list of its parts.
+      biases: floating tensor [classes], or list of its parts.
+      labels: int64 tensor [batch, 1].
+      inputs: floating tensor [batch, size].
+      num_sampled: int, number of classes drawn per batch.
+      num_classes: int.
+      sampled_values: (classes, expected counts of the labels, expected counts of the classes) of a
+        candidate sampler; None for tf.nn.log_uniform_candidate_sampler.
+      remove_accidental_hits: whether drawn classes that are the label do not count.
+      partition_strategy: `mod` or `div`, how the parts are numbered.
+      name: name of the operations.
+
+    Returns:
+      Tensor [batch].
+    """
+    return tf.nn.sampled_softmax_loss(
+        *(weights, biases, labels, inputs, num_sampled, num_classes),
+        sampled_values=sampled_values,
+        remove_accidental_hits=remove_accidental_hits,
+        partition_strategy=partition_strategy,
+        name=name,
+    )
+
+
+def rank_sampled_softmax_loss(
+    weights,
+    biases,
+    labels,
+    inputs,
+    num_sampled,
+    num_resampled,
+    num_classes,
+    num_true,
+    sampled_values,
+    resampling_temperature,
+    remove_accidental_hits,
+    partition_strategy,
+    name=None,
+):
+    """Returns the sampled softmax loss with the likeliest of the drawn classes (Bai et al., 2017).
+
+    Of the classes drawn first, those with the largest log-sum-exp of the logits of the batch,
+    divided by the temperature, are kept.
+
+    Args:
+      weights: floating tensor [classes, size], or list of its parts.
+      biases: floating tensor [classes], or list of its parts.
+      labels: int64 tensor [batch, num_true].
+      inputs: floating tensor [batch, size].
+      num_sampled: int, number of classes drawn first.
+      num_resampled: int, number of these that are kept.
+      num_classes: int.
+      num_true: int, number of labels of an example.
+      sampled_values: (classes, expected counts of the labels, expected counts of the classes) of a
+        candidate sampler; None for tf.nn.learned_unigram_candidate_sampler.
+      resampling_temperature: number, or scalar tensor of the dtype of the inputs.
+      remove_accidental_hits: whether drawn classes that are a label do not count.
+      partition_strategy: `mod` or `div`, how the parts are numbered.
+      name: name of the operations.
+
+    Returns:
+      Tensor [batch].
+
+    Raises:
+      ValueError: num_resampled is not below num_sampled.
+    """
+    if num_sampled <= num_resampled:
+        raise ValueError(
+            f"num_resampled ({num_resampled}) must be less than num_sampled ({num_sampled})"
+        )
+    parts = [weights, biases, labels, inputs]
+    with tf.name_scope(name, "rank_sampled_softmax_loss", parts) as scope:
+        if sampled_values is None:
+            sampled_values = tf.nn.learned_unigram_candidate_sampler(
+                labels, num_true, num_sampled, unique=True, range_max=num_classes
+            )
+        classes, true_counts, counts = (tf.stop_gradient(one) for one in sampled_values)
+        look_up = tf.nn.embedding_lookup
+        vectors = look_up(weights, classes, partition_strategy=partition_strategy)
+        offsets = tf.reshape(look_up(biases, classes, partition_strategy=partition_strategy), [-1])
+        logits = tf.matmul(vectors, inputs / resampling_temperature, transpose_b=True)
+        scores = tf.reduce_logsumexp(logits, axis=1) + offsets / resampling_temperature
+        _, kept = tf.nn.top_k(scores, num_resampled)
+        return tf.nn.sampled_softmax_loss(
+            *(weights, biases, labels, inputs, num_resampled, num_classes, num_true),
+            sampled_values=(tf.gather(classes, kept), true_counts, tf.gather(counts, kept)),
+            remove_accidental_hits=remove_accidental_hits,
+            partition_strategy=partition_strategy,
+            name=scope,
+        )

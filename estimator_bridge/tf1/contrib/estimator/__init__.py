@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_early_stopping as _early_stopping
+from estimator_bridge.private_tf import estimator_export as _export
 from estimator_bridge.private_tf import estimator_saved_model as _saved_model_estimator
 from estimator_bridge.tf1.contrib.estimator import annotated as _annotated
 from estimator_bridge.tf1.contrib.estimator import boosted as _boosted
@@ -26,6 +27,9 @@ stop_if_lower_hook = _experimental.stop_if_lower_hook
 stop_if_no_decrease_hook = _experimental.stop_if_no_decrease_hook
 stop_if_no_increase_hook = _experimental.stop_if_no_increase_hook
 build_raw_supervised_input_receiver_fn = _experimental.build_raw_supervised_input_receiver_fn
+build_supervised_input_receiver_fn_from_input_fn = (
+    _export.build_supervised_input_receiver_fn_from_input_fn
+)
 call_logit_fn = _experimental.call_logit_fn
 dnn_logit_fn_builder = _experimental.dnn_logit_fn_builder
 linear_logit_fn_builder = _experimental.linear_logit_fn_builder

@@ -3,9 +3,14 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import confusion_matrix as _confusion_matrix
+from estimator_bridge.private_tf import data_flow_ops as _data_flow_ops
 from estimator_bridge.private_tf import deprecation as _deprecation
+from estimator_bridge.private_tf import init_ops as _init_ops
 from estimator_bridge.private_tf import nest as _nest
+from estimator_bridge.private_tf import ops as _ops
 from estimator_bridge.private_tf import smart_cond as _smart_cond
+from estimator_bridge.private_tf import sparse_tensor as _sparse_tensor
+from estimator_bridge.private_tf import tensor_spec as _tensor_spec
 from estimator_bridge.tf1.contrib.framework.arg_scope import (
     add_arg_scope,
     arg_scope,
@@ -13,6 +18,20 @@ from estimator_bridge.tf1.contrib.framework.arg_scope import (
     arg_scoped_arguments,
     current_arg_scope,
     has_arg_scope,
+)
+from estimator_bridge.tf1.contrib.framework.graphs import (
+    VariableDeviceChooser,
+    assert_scalar_int,
+    fuse_op,
+    get_placeholders,
+    py_func,
+    zero_initializer,
+)
+from estimator_bridge.tf1.contrib.framework.remapping import (
+    load_and_remap_matrix_initializer,
+    load_embedding_initializer,
+    load_linear_multiclass_bias_initializer,
+    load_variable_slot_initializer,
 )
 from estimator_bridge.tf1.contrib.framework.restoring import (
     init_from_checkpoint,
@@ -44,19 +63,23 @@ from estimator_bridge.tf1.contrib.framework.variables import (
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = [
+    "VariableDeviceChooser",
     "add_arg_scope",
     "add_model_variable",
     "arg_scope",
     "arg_scope_func_key",
     "arg_scoped_arguments",
+    "assert_scalar_int",
     "assign_from_checkpoint",
     "assign_from_checkpoint_fn",
     "assign_from_values",
     "assign_from_values_fn",
     "current_arg_scope",
     "filter_variables",
+    "fuse_op",
     "get_local_variables",
     "get_model_variables",
+    "get_placeholders",
     "get_trainable_variables",
     "get_unique_variable",
     "get_variable_full_name",
@@ -68,23 +91,36 @@ __all__ = [
     "has_arg_scope",
     "init_from_checkpoint",
     "list_variables",
+    "load_and_remap_matrix_initializer",
     "load_checkpoint",
+    "load_embedding_initializer",
+    "load_linear_multiclass_bias_initializer",
     "load_variable",
+    "load_variable_slot_initializer",
     "local_variable",
     "model_variable",
+    "py_func",
     "variable",
+    "zero_initializer",
 ]
 
 __getattr__, _advice_for = _unsupported_names(globals())
 
 nest = _nest
+BoundedTensorSpec = _tensor_spec.BoundedTensorSpec
 CriticalSection = tf.CriticalSection
+RecordInput = _data_flow_ops.RecordInput
 TensorSpec = tf.TensorSpec
 argsort = tf.argsort
 assert_global_step = tf.train.assert_global_step
 assert_same_float_dtype = tf.debugging.assert_same_float_dtype
 assert_scalar = tf.debugging.assert_scalar
 broadcast_to = tf.broadcast_to
+convert_to_tensor_or_sparse_tensor = _sparse_tensor.convert_to_tensor_or_sparse_tensor
+convolutional_delta_orthogonal = _init_ops.ConvolutionDeltaOrthogonal
+convolutional_orthogonal_1d = _init_ops.ConvolutionOrthogonal1D
+convolutional_orthogonal_2d = _init_ops.ConvolutionOrthogonal2D
+convolutional_orthogonal_3d = _init_ops.ConvolutionOrthogonal3D
 create_global_step = tf.train.create_global_step
 deprecated = _deprecation.deprecated
 deprecated_arg_values = _deprecation.deprecated_arg_values
@@ -92,9 +128,12 @@ deprecated_args = _deprecation.deprecated_args
 get_global_step = tf.train.get_global_step
 get_or_create_global_step = tf.train.get_or_create_global_step
 is_tensor = tf.is_tensor
+prepend_name_scope = _ops.prepend_name_scope
+smart_case = _smart_cond.smart_case
 smart_cond = _smart_cond.smart_cond
 smart_constant_value = _smart_cond.smart_constant_value
 sort = tf.sort
+strip_name_scope = _ops.strip_name_scope
 
 
 def remove_squeezable_dimensions(predictions, labels, name=None):

@@ -5,31 +5,28 @@ import tensorflow.compat.v1 as _tf
 from estimator_bridge.tf1.contrib.layers import batch_normalization as _batch_normalization
 from estimator_bridge.tf1.contrib.layers import convolutional as _convolutional
 from estimator_bridge.tf1.contrib.layers import dense as _dense
+from estimator_bridge.tf1.contrib.layers import divisive as _divisive
 from estimator_bridge.tf1.contrib.layers import embedding as _embedding
 from estimator_bridge.tf1.contrib.layers import feature_columns as _feature_columns
+from estimator_bridge.tf1.contrib.layers import feature_parsing as _feature_parsing
 from estimator_bridge.tf1.contrib.layers import initializers as _initializers
 from estimator_bridge.tf1.contrib.layers import legacy as _legacy
 from estimator_bridge.tf1.contrib.layers import normalization as _normalization
 from estimator_bridge.tf1.contrib.layers import optimizers as _optimizers
 from estimator_bridge.tf1.contrib.layers import pooling as _pooling
 from estimator_bridge.tf1.contrib.layers import reversible as _reversible
+from estimator_bridge.tf1.contrib.layers import scattered as _scattered
+from estimator_bridge.tf1.contrib.layers import spatial as _spatial
 from estimator_bridge.tf1.contrib.layers import summaries
+from estimator_bridge.tf1.contrib.layers import target_columns as _target_columns
 from estimator_bridge.tf1.contrib.layers import transposed as _transposed
 from estimator_bridge.tf1.contrib.layers import utils as utils
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-_COLUMN = (
-    "use tf.feature_column.embedding_column over "
-    "tf.feature_column.categorical_column_with_hash_bucket"
-)
-
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        "hashed_embedding_column": _COLUMN,
-        "scattered_embedding_column": _COLUMN,
-        "transform_features": "use tf.feature_column.input_layer",
-        "gdn": "use the package tensorflow-compression",
+        "hashed_embedding_column": "use tf.contrib.layers.scattered_embedding_column",
     },
 )
 
@@ -77,6 +74,14 @@ group_norm = _normalization.group_norm
 instance_norm = _normalization.instance_norm
 layer_norm = _normalization.layer_norm
 
+GDN = _divisive.GDN
+gdn = _divisive.gdn
+images_to_sequence = _spatial.images_to_sequence
+scale_gradient = _spatial.scale_gradient
+sequence_to_images = _spatial.sequence_to_images
+spatial_softmax = _spatial.spatial_softmax
+
+RevBlock = _reversible.RevBlock
 recompute_grad = _reversible.recompute_grad
 rev_block = _reversible.rev_block
 
@@ -88,6 +93,16 @@ sum_regularizer = _initializers.sum_regularizer
 variance_scaling_initializer = _initializers.variance_scaling_initializer
 xavier_initializer = _initializers.xavier_initializer
 xavier_initializer_conv2d = _initializers.xavier_initializer
+
+SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY = _scattered.SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
+check_feature_columns = _feature_parsing.check_feature_columns
+infer_real_valued_columns = _feature_parsing.infer_real_valued_columns
+parse_feature_columns_from_sequence_examples = (
+    _feature_parsing.parse_feature_columns_from_sequence_examples
+)
+transform_features = _feature_parsing.transform_features
+multi_class_target = _target_columns.multi_class_target
+regression_target = _target_columns.regression_target
 
 OPTIMIZER_CLS_NAMES = _optimizers.OPTIMIZER_CLS_NAMES
 OPTIMIZER_SUMMARIES = _optimizers.OPTIMIZER_SUMMARIES

@@ -19,7 +19,11 @@ from estimator_bridge.tf1.contrib.layers.feature_inputs import (
     sequence_input_from_feature_columns,
     weighted_sum_from_feature_columns,
 )
+from estimator_bridge.tf1.contrib.layers.feature_parsing import (
+    make_place_holder_tensors_for_base_features,
+)
 from estimator_bridge.tf1.contrib.layers.integerized import IntegerizedColumn, as_given
+from estimator_bridge.tf1.contrib.layers.scattered import scattered_embedding_column
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [
@@ -29,9 +33,11 @@ __all__ = [
     "embedding_column",
     "input_from_feature_columns",
     "joint_weighted_sum_from_feature_columns",
+    "make_place_holder_tensors_for_base_features",
     "one_hot_column",
     "parse_feature_columns_from_examples",
     "real_valued_column",
+    "scattered_embedding_column",
     "sequence_input_from_feature_columns",
     "shared_embedding_columns",
     "sparse_column_with_hash_bucket",

@@ -5,6 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.private_tf import feature_column as _v1
 from estimator_bridge.private_tf import feature_column_v2 as _fc
 from estimator_bridge.private_tf import feature_column_v2_types as _types
+from estimator_bridge.tf1.contrib.layers.scattered import ScatteredEmbeddingColumn
 
 __all__ = [
     "create_feature_spec_for_parsing",
@@ -90,6 +91,8 @@ def input_from_feature_columns(
             with tf.variable_scope(None, _scope_of(column)):
                 if isinstance(column, (_fc.EmbeddingColumn, _v1._SharedEmbeddingColumn)):
                     output = _embed(column, transformed, collections, trainable)
+                elif isinstance(column, ScatteredEmbeddingColumn):
+                    output = column._get_dense_tensor(transformed, collections, trainable)
                 elif isinstance(column, _fc.DenseColumn):
                     output = _dense_values(column, transformed)
                 else:
@@ -158,6 +161,7 @@ _ORDER = (
     (_fc.EmbeddingColumn, _v1._SharedEmbeddingColumn),
     _fc.IndicatorColumn,
     _fc.NumericColumn,
+    ScatteredEmbeddingColumn,
     _fc.HashedCategoricalColumn,
     _fc.IdentityCategoricalColumn,
     _fc.VocabularyListCategoricalColumn,

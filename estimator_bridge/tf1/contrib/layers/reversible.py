@@ -67,7 +67,7 @@ def rev_block(
     return RevBlock(f, g, num_layers, f_side_input, g_side_input, is_training).forward(x1, x2)
 
 
-class RevBlock:
+class RevBlock(tf.layers.Layer):
     """Reversible residual layers; see `rev_block`.
 
     Args:
@@ -78,6 +78,10 @@ class RevBlock:
       g_side_input: list of tensors, the second argument of g; None without.
       use_efficient_backprop: whether no activations are kept for the gradients.
       name: name of the variable scope.
+      **kwargs: further arguments of tf.layers.Layer.
+
+    Raises:
+      AssertionError: a list of functions does not have one for each layer.
     """
 
     def __init__(
@@ -89,7 +93,9 @@ class RevBlock:
         g_side_input=None,
         use_efficient_backprop=True,
         name="revblock",
+        **kwargs,
     ):
+        super().__init__(name=name, **kwargs)
         self._functions = [
             list(one) if isinstance(one, (list, tuple)) else [one] * num_layers for one in (f, g)
         ]
@@ -98,8 +104,8 @@ class RevBlock:
         self._sides = [f_side_input, g_side_input]
         self._num_layers = num_layers
         self._efficient = use_efficient_backprop
-        self._name = name
-        self._scope = None
+        self._block_name, self._block_scope = name, None
+        self.built = True
 
     def _apply(self, layer, which, inputs, sides):
         """Returns f (which = 0) or g (1) of a layer."""
@@ -109,16 +115,53 @@ class RevBlock:
 
     def _enter(self):
         """Returns the scope of the variables, which a second use shares."""
-        if self._scope is None:
-            return tf.variable_scope(None, self._name, use_resource=True)
-        return tf.variable_scope(self._scope, reuse=True)
+        if self._block_scope is None:
+            return tf.variable_scope(None, self._block_name, use_resource=True)
+        return tf.variable_scope(self._block_scope, reuse=True)
 
     def _forward(self, x1, x2, sides):
-        with self._enter() as self._scope:
+        with self._enter() as self._block_scope:
             for layer in range(self._num_layers):
                 x1 = x1 + self._apply(layer, 0, x2, sides)
                 x2 = x2 + self._apply(layer, 1, x1, sides)
         return x1, x2
+
+    def build(self, _):
+        """Does nothing: the functions create the variables when they are called.
+
+        Args:
+          _: ignored.
+        """
+
+    def __call__(self, inputs, forward=True):
+        # The variables are in the scope of the block, not in one of this call.
+        return self.call(inputs, forward=forward)
+
+    def call(self, inputs, forward=True):
+        """Returns the outputs of given inputs, or the inputs of given outputs.
+
+        Args:
+          inputs: pair of floating tensors of the same shape.
+          forward: whether the inputs are those of the block; else its outputs.
+        """
+        return self.forward(*inputs) if forward else self.backward(*inputs)
+
+    def _variables_of(self, collection):
+        if self._block_scope is None:
+            return []
+        return tf.get_collection(collection, f"{self._block_scope.name}/")
+
+    @property
+    def trainable_weights(self):
+        """The trainable variables, a list."""
+        return self._variables_of(tf.GraphKeys.TRAINABLE_VARIABLES) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self):
+        """The other variables, a list."""
+        trained = {one.name for one in self.trainable_weights}
+        every = self._variables_of(tf.GraphKeys.GLOBAL_VARIABLES)
+        return [one for one in every if one.name not in trained]
 
     def forward(self, x1, x2):
         """Returns the outputs (y1, y2).
@@ -177,7 +220,7 @@ class RevBlock:
           y1: floating tensor.
           y2: floating tensor of the same shape.
         """
-        with self._enter() as self._scope:
+        with self._enter() as self._block_scope:
             for layer in reversed(range(self._num_layers)):
                 y2 = y2 - self._apply(layer, 1, y1, self._sides)
                 y1 = y1 - self._apply(layer, 0, y2, self._sides)

@@ -132,3 +132,49 @@ def npairs_loss(
     targets = same / tf.reduce_sum(same, axis=1, keepdims=True)
     losses = tf.nn.softmax_cross_entropy_with_logits(labels=targets, logits=products)
     return tf.reduce_mean(losses) + decay
+
+
+def npairs_loss_multilabel(
+    sparse_labels, embeddings_anchor, embeddings_positive, reg_lambda=0.002, print_losses=False
+):
+    """Returns the n-pairs loss (Sohn, 2016) of examples with several labels.
+
+    The target of a pair of examples is the number of labels that both have, divided by the sum of
+    these numbers over all partners of the first.
+
+    Args:
+      sparse_labels: list of a SparseTensor [classes] or [1, classes] of ones for each pair.
+      embeddings_anchor: float32 tensor [batch, size].
+      embeddings_positive: float32 tensor [batch, size].
+      reg_lambda: strength of the L2 regularization of the embeddings.
+      print_losses: whether the two parts of the loss are logged when it is computed.
+
+    Returns:
+      Scalar tensor.
+
+    Raises:
+      TypeError: the labels are no list of SparseTensors.
+    """
+    if not all(isinstance(one, tf.SparseTensor) for one in sparse_labels):
+        raise TypeError(f"sparse_labels must be a list of SparseTensors, but got {sparse_labels}")
+    with tf.name_scope("NpairsLossMultiLabel"):
+        norms = [
+            tf.reduce_mean(tf.reduce_sum(tf.square(one), 1))
+            for one in (embeddings_anchor, embeddings_positive)
+        ]
+        decay = 0.25 * reg_lambda * tf.add_n(norms)
+        products = tf.matmul(embeddings_anchor, embeddings_positive, transpose_b=True)
+        rows = [
+            tf.reshape(tf.sparse_tensor_to_dense(one, validate_indices=False), [-1])
+            for one in sparse_labels
+        ]
+        rows = tf.stack(rows)
+        shared = tf.reduce_sum(tf.minimum(rows[:, None], rows[None]), 2)
+        shared = tf.to_float(shared)
+        targets = shared / tf.reduce_sum(shared, axis=1, keepdims=True)
+        entropy = tf.reduce_mean(
+            tf.nn.softmax_cross_entropy_with_logits(labels=targets, logits=products)
+        )
+        if print_losses:
+            entropy = tf.Print(entropy, ["cross entropy:", entropy, "l2loss:", decay])
+        return decay + entropy

@@ -5,21 +5,15 @@ import inspect
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.metrics import areas as _areas
+from estimator_bridge.tf1.contrib.metrics import concatenation as _concatenation
 from estimator_bridge.tf1.contrib.metrics import correlation as _correlation
+from estimator_bridge.tf1.contrib.metrics import ranking as _ranking
+from estimator_bridge.tf1.contrib.metrics import rates as _rates
 from estimator_bridge.tf1.contrib.metrics import thresholds as _thresholds
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-_ARRAY = "compute it with NumPy or sklearn.metrics from the predictions"
-
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        "auc_with_confidence_intervals": _ARRAY,
-        "precision_recall_at_equal_thresholds": _ARRAY,
-        "streaming_curve_points": _ARRAY,
-        "streaming_dynamic_auc": _ARRAY,
-    },
-)
+__getattr__, _advice_for = _unsupported_names(globals())
 
 _Metric = tf.metrics
 
@@ -69,6 +63,25 @@ streaming_pearson_correlation = _correlation.streaming_pearson_correlation
 streaming_mean = _Metric.mean
 streaming_mean_tensor = _Metric.mean_tensor
 streaming_percentage_less = _Metric.percentage_below
+streaming_concat = _concatenation.streaming_concat
+auc_using_histogram = _areas.auc_using_histogram
+auc_with_confidence_intervals = _areas.auc_with_confidence_intervals
+streaming_dynamic_auc = _areas.streaming_dynamic_auc
+precision_at_recall = _rates.precision_at_recall
+precision_recall_at_equal_thresholds = _rates.precision_recall_at_equal_thresholds
+recall_at_precision = _rates.recall_at_precision
+streaming_curve_points = _rates.streaming_curve_points
+streaming_false_negative_rate = _rates.streaming_false_negative_rate
+streaming_false_negative_rate_at_thresholds = _rates.streaming_false_negative_rate_at_thresholds
+streaming_false_positive_rate = _rates.streaming_false_positive_rate
+streaming_false_positive_rate_at_thresholds = _rates.streaming_false_positive_rate_at_thresholds
+sparse_recall_at_top_k = _ranking.sparse_recall_at_top_k
+streaming_sparse_average_precision_at_top_k = _ranking.streaming_sparse_average_precision_at_top_k
+streaming_sparse_precision_at_top_k = _ranking.streaming_sparse_precision_at_top_k
+set_difference = tf.sets.difference
+set_intersection = tf.sets.intersection
+set_size = tf.sets.size
+set_union = tf.sets.union
 f1_score = _thresholds.f1_score
 streaming_false_negatives_at_thresholds = _thresholds.streaming_false_negatives_at_thresholds
 streaming_false_positives_at_thresholds = _thresholds.streaming_false_positives_at_thresholds
@@ -189,55 +202,6 @@ def streaming_recall_at_k(
     return tf.metrics.mean(
         found, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
     )
-
-
-def streaming_concat(
-    values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
-):
-    """Concatenates all values along an axis.
-
-    Args:
-      values: tensor.
-      axis: int, axis along which the values are concatenated.
-      max_size: int, maximum number of rows to keep, or None.
-      metrics_collections: collections that receive the value.
-      updates_collections: collections that receive the update operation.
-      name: name of the variable scope.
-
-    Returns:
-      (value, update operation).
-
-    Raises:
-      ValueError: `axis` is outside of the rank of `values`.
-    """
-    rank = values.shape.ndims
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis: {axis} is not in [{-rank}, {rank})")
-    axis %= rank
-    order = [axis, *(one for one in range(rank) if one != axis)]
-    back = [order.index(one) for one in range(rank)]
-    values = tf.transpose(values, order) if axis else values
-    with tf.variable_scope(name, "streaming_concat", [values]):
-        options = {
-            "trainable": False,
-            "collections": [tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
-            "use_resource": False,
-        }
-        initial = tf.zeros([0, *values.shape[1:].as_list()], values.dtype)
-        kept = tf.get_variable("array", initializer=initial, validate_shape=False, **options)
-        size = tf.get_variable("size", initializer=0, **options)
-        joined = tf.concat([kept, values], 0)
-        if max_size is not None:
-            joined = joined[:max_size]
-        value = tf.identity(kept)
-        value.set_shape([None, *values.shape[1:].as_list()])
-        with tf.control_dependencies([tf.assign(size, tf.shape(joined)[0])]):
-            update = tf.assign(kept, joined, validate_shape=False)
-        if axis:
-            value, update = tf.transpose(value, back), tf.transpose(update, back)
-        _collect(metrics_collections, value)
-        _collect(updates_collections, update)
-        return value, update
 
 
 def aggregate_metrics(*value_update_tuples):

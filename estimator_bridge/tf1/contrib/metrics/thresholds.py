@@ -3,6 +3,8 @@
 import tensorflow.compat.v1 as tf
 
 __all__ = [
+    "count_outcomes",
+    "even_thresholds",
     "f1_score",
     "streaming_false_negatives_at_thresholds",
     "streaming_false_positives_at_thresholds",
@@ -11,7 +13,7 @@ __all__ = [
 ]
 
 
-def _counts(names, predictions, labels, thresholds, weights):
+def count_outcomes(names, predictions, labels, thresholds, weights):
     """Returns (values, updates) of counters at thresholds, in the present variable scope.
 
     Args:
@@ -58,7 +60,7 @@ def _counts(names, predictions, labels, thresholds, weights):
 
 def _counter(kind):
     def streaming(predictions, labels, thresholds, weights=None):
-        values, updates = _counts([kind], predictions, labels, thresholds, weights)
+        values, updates = count_outcomes([kind], predictions, labels, thresholds, weights)
         return values[0], updates[0]
 
     streaming.__name__ = streaming.__qualname__ = f"streaming_{kind}_at_thresholds"
@@ -80,6 +82,20 @@ streaming_false_negatives_at_thresholds = _counter("false_negatives")
 streaming_false_positives_at_thresholds = _counter("false_positives")
 streaming_true_negatives_at_thresholds = _counter("true_negatives")
 streaming_true_positives_at_thresholds = _counter("true_positives")
+
+
+def even_thresholds(number):
+    """Returns thresholds from 0 to 1 at equal distances; the outer ones are just outside of that.
+
+    Args:
+      number: int, number of thresholds, 2 or more.
+
+    Returns:
+      List of numbers.
+    """
+    epsilon = 1e-7
+    inner = [(i + 1) / (number - 1) for i in range(number - 2)]
+    return [0.0 - epsilon, *inner, 1.0 + epsilon]
 
 
 def f1_score(
@@ -107,9 +123,8 @@ def f1_score(
     """
     with tf.variable_scope(name, "f1", [labels, predictions, weights]):
         epsilon = 1e-7
-        inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
-        thresholds = [0.0 - epsilon, *inner, 1.0 + epsilon]
-        values, updates = _counts(
+        thresholds = even_thresholds(num_thresholds)
+        values, updates = count_outcomes(
             ["true_positives", "false_negatives", "false_positives"],
             *(predictions, labels, thresholds, weights),
         )

@@ -177,3 +177,109 @@ for _combiner in ("sum", "mean", "sqrtn"):
 CASES["weighted_sum, dense"] = lambda: columns(None, "sum", True)
 CASES["weighted_sum, hash_key"] = lambda: columns(99, "sum", False)
 CASES["weighted_sum, unknown combiner"] = lambda: columns(99, "max", False)
+
+
+def with_side_effects(make):
+    """Returns the outputs and what a placeholder of unknown sizes has as its static shape."""
+    outputs = make()
+    return {"outputs": outputs, "static": str(outputs.shape)}
+
+
+def unknown(*shape, **options):
+    """Returns an image with unknown sizes but for the channels."""
+    sizes = [None] * (len(shape) - 1) + [shape[-1]]
+    return tf.placeholder_with_default(image(*shape), sizes, **options)
+
+
+MAPS = {
+    "spatial_softmax": lambda: layers.spatial_softmax(image()),
+    "spatial_softmax, temperature": lambda: layers.spatial_softmax(image(), 0.5, "mine"),
+    "spatial_softmax, fixed": lambda: layers.spatial_softmax(
+        image(), 2.0, variables_collections=["mine"], trainable=False
+    ),
+    "spatial_softmax, NCHW": lambda: layers.spatial_softmax(image(), data_format="NCHW"),
+    "spatial_softmax, one place": lambda: layers.spatial_softmax(image(2, 1, 1, 3)),
+    "spatial_softmax, unknown sizes": lambda: layers.spatial_softmax(unknown(2, 6, 5, 3)),
+    "spatial_softmax, unknown channels": lambda: layers.spatial_softmax(
+        tf.placeholder_with_default(image(), [None] * 4)
+    ),
+    "spatial_softmax, wrong format": lambda: layers.spatial_softmax(image(), data_format="NC"),
+    "images_to_sequence": lambda: layers.images_to_sequence(image(), outputs_collections=["mine"]),
+    "images_to_sequence, NCHW": lambda: layers.images_to_sequence(image(), "NCHW", scope="mine"),
+    "images_to_sequence, wrong format": lambda: layers.images_to_sequence(image(), "NC"),
+    "sequence_to_images": lambda: layers.sequence_to_images(
+        image(5, 6, 2), 3, outputs_collections=["mine"]
+    ),
+    "sequence_to_images, first": lambda: layers.sequence_to_images(
+        image(5, 6, 2), 2, "channels_first", scope="mine"
+    ),
+    "sequence_to_images, there and back": lambda: layers.sequence_to_images(
+        layers.images_to_sequence(image()), 6
+    ),
+    "gdn": lambda: layers.gdn(image()),
+    "gdn, inverse": lambda: layers.gdn(image(), inverse=True, name="mine"),
+    "gdn, options": lambda: layers.gdn(image(), False, 0.3, 0.05, 0.1),
+    "gdn, rank 3": lambda: layers.gdn(rows(2, 5, 3)),
+    "gdn, rank 5": lambda: layers.gdn(rows(2, 2, 3, 2, 3)),
+    "gdn, rank 2": lambda: layers.gdn(rows()),
+    "gdn, rank 6": lambda: layers.gdn(rows(1, 2, 1, 2, 1, 2)),
+    "gdn, not trained": lambda: layers.gdn(image(), trainable=False),
+    "gdn, regularized": lambda: layers.gdn(
+        image(), activity_regularizer=layers.l2_regularizer(0.1)
+    ),
+    "gdn, twice": lambda: layers.gdn(layers.gdn(image(), name="a"), name="a", reuse=True),
+    "gdn, wrong format": lambda: layers.gdn(image(), data_format="NCHW"),
+    "gdn, unknown channels": lambda: layers.gdn(tf.placeholder_with_default(image(), [None] * 4)),
+}
+for _name, _make in MAPS.items():
+    CASES[_name] = functools.partial(with_side_effects, _make)
+
+
+def layer_of_gdn():
+    layer = layers.GDN(inverse=True, name="mine")
+    outputs = layer(image())
+    return {
+        "outputs": outputs,
+        "beta": layer.beta,
+        "gamma": layer.gamma,
+        "described": str([layer.inverse, layer.data_format, layer.name]),
+        "shape": str(layer.compute_output_shape([2, 6, 5, 3])),
+    }
+
+
+CASES["GDN"] = layer_of_gdn
+for _name, _scale in {
+    "number": lambda: 0.5,
+    "scalar": lambda: values.given(0.25),
+    "tensor": lambda: rows(),
+}.items():
+    CASES[f"scale_gradient, {_name}"] = functools.partial(
+        lambda scale: layers.scale_gradient(tf.square(values.real(4, 6, seed=3)), scale()), _scale
+    )
+
+
+def block(call, **options):
+    """Runs a block of reversible layers: `call` is a function of it and a pair of tensors."""
+
+    def f(x):
+        return layers.fully_connected(x, 3, activation_fn=None)
+
+    made = layers.RevBlock(f, lambda x: f(tf.tanh(x)), **options)
+    outputs = call(made, [rows(2, 3), rows(2, 3) * 2.0])
+    names = sorted(one.name for one in made.variables)
+    return {"outputs": outputs, "name": made.name, "variables": str(names)}
+
+
+CASES["RevBlock"] = functools.partial(block, lambda made, pair: made(pair), num_layers=2)
+CASES["RevBlock, forward"] = functools.partial(block, lambda made, pair: made.forward(*pair))
+CASES["RevBlock, backward"] = functools.partial(block, lambda made, pair: made.backward(*pair))
+CASES["RevBlock, from the outputs"] = functools.partial(
+    block, lambda made, pair: made(pair, forward=False), name="mine"
+)
+CASES["RevBlock, there and back"] = functools.partial(
+    block, lambda made, pair: made.backward(*made(pair)), num_layers=2
+)
+CASES["RevBlock, simple gradients"] = functools.partial(
+    block, lambda made, pair: made(pair), use_efficient_backprop=False
+)
+CASES["RevBlock, wrong number"] = lambda: layers.RevBlock([tf.tanh], tf.tanh, num_layers=2)

@@ -208,3 +208,199 @@ def aggregated_list():
 CASES["aggregate_metric_map"] = aggregated
 CASES["aggregate_metrics"] = aggregated_list
 CASES["aggregate_metrics, none"] = lambda: metrics.aggregate_metrics()
+
+# Curves, rates and rankings.
+RATES = {
+    "streaming_false_negative_rate": {},
+    "streaming_false_positive_rate": {},
+}
+RATES_AT = {
+    "streaming_false_negative_rate_at_thresholds": {"thresholds": THRESHOLDS},
+    "streaming_false_positive_rate_at_thresholds": {"thresholds": THRESHOLDS},
+}
+for _name, _options in sorted(dict(RATES, **RATES_AT).items()):
+    for _weights in sorted(WEIGHTS):
+        CASES[f"{_name}, {_weights}"] = functools.partial(paired, _name, _options, _weights)
+    CASES[_name + ", no rows"] = functools.partial(paired, _name, _options, rows=0)
+    CASES[_name + ", collections"] = functools.partial(
+        paired,
+        _name,
+        _options,
+        metrics_collections=["values"],
+        updates_collections=["updates"],
+        name="mine",
+    )
+
+
+def curve(name, weights="no weights", rows=12, given=None, **options):
+    """Returns a metric whose first arguments are labels and predictions."""
+    labels = values.whole(rows, seed=3) if given is None else tf.constant(given)
+    options = dict(options, weights=WEIGHTS[weights](rows))
+    argument = options.pop("argument", ())
+    return streamed(getattr(metrics, name)(labels, probabilities(rows), *argument, **options))
+
+
+for _name, _options in {
+    "precision_at_recall": {"argument": [0.6], "num_thresholds": 11},
+    "recall_at_precision": {"argument": [0.6], "num_thresholds": 11},
+    "streaming_curve_points": {"num_thresholds": 7},
+    "streaming_dynamic_auc": {},
+    "auc_with_confidence_intervals": {},
+}.items():
+    for _weights in sorted(WEIGHTS):
+        CASES[f"{_name}, {_weights}"] = functools.partial(curve, _name, _weights, **_options)
+    CASES[_name + ", collections"] = functools.partial(
+        *(curve, _name),
+        metrics_collections=["values"],
+        updates_collections=["updates"],
+        name="mine",
+        **_options,
+    )
+    CASES[_name + ", defaults"] = functools.partial(
+        curve, _name, argument=_options.get("argument", ())
+    )
+    CASES[_name + ", one class"] = functools.partial(curve, _name, given=[1] * 12, **_options)
+    CASES[_name + ", two rows"] = functools.partial(curve, _name, rows=2, given=[1, 0], **_options)
+for _target in (0.0, 1.0, 1.5):
+    CASES[f"precision_at_recall, {_target}"] = functools.partial(
+        curve, "precision_at_recall", argument=[_target]
+    )
+    for _strict in (False, True):
+        CASES[f"recall_at_precision, {_target}, strict {_strict}"] = functools.partial(
+            curve, "recall_at_precision", argument=[_target], strict_mode=_strict
+        )
+for _target in (0.3, 0.5, 0.6, 0.7, 0.9):
+    CASES[f"recall_at_precision, {_target}, strict"] = functools.partial(
+        curve, "recall_at_precision", argument=[_target], strict_mode=True, num_thresholds=11
+    )
+for _name in ("streaming_curve_points", "streaming_dynamic_auc"):
+    for _weights in ("no weights", "per row"):
+        CASES[f"{_name}, PR, {_weights}"] = functools.partial(curve, _name, _weights, curve="PR")
+    CASES[_name + ", wrong curve"] = functools.partial(curve, _name, curve="XY")
+CASES["streaming_dynamic_auc, other labels"] = lambda: curve(
+    "streaming_dynamic_auc", given=[0, 1, 2] * 4
+)
+
+
+def tied(name, **options):
+    """Returns a metric of predictions of which some are equal."""
+    labels = tf.constant([0, 1, 1, 0, 1, 0, 1, 1])
+    scores = values.given([0.1, 0.5, 0.5, 0.5, 0.9, 0.1, 0.1, 0.7])
+    return streamed(getattr(metrics, name)(labels, scores, **options))
+
+
+CASES["streaming_dynamic_auc, equal predictions"] = lambda: tied("streaming_dynamic_auc")
+CASES["streaming_dynamic_auc, PR, equal predictions"] = lambda: tied(
+    "streaming_dynamic_auc", curve="PR"
+)
+CASES["auc_with_confidence_intervals, equal predictions"] = lambda: tied(
+    "auc_with_confidence_intervals"
+)
+for _alpha in (0.5, 0.99, 1.0):
+    CASES[f"auc_with_confidence_intervals, {_alpha}"] = functools.partial(
+        tied, "auc_with_confidence_intervals", alpha=_alpha
+    )
+CASES["auc_with_confidence_intervals, not transformed"] = lambda: tied(
+    "auc_with_confidence_intervals", logit_transformation=False
+)
+CASES["auc_with_confidence_intervals, perfect"] = lambda: streamed(
+    metrics.auc_with_confidence_intervals(
+        tf.constant([0, 0, 1, 1]), tf.constant([0.1, 0.2, 0.3, 0.4])
+    )
+)
+
+
+def binned(limits=(0.0, 1.0), labels=None, **options):
+    labels = values.whole(12, seed=3) if labels is None else tf.constant(labels)
+    value, update = metrics.auc_using_histogram(
+        tf.cast(labels, tf.bool), probabilities(12), list(limits), **options
+    )
+    return {"value": value}, [update]
+
+
+CASES["auc_using_histogram"] = binned
+CASES["auc_using_histogram, bins"] = lambda: binned(nbins=5)
+CASES["auc_using_histogram, limits"] = lambda: binned((0.3, 0.6), nbins=7, check_shape=False)
+CASES["auc_using_histogram, collections"] = lambda: binned(
+    collections=["mine", tf.GraphKeys.LOCAL_VARIABLES], name="own"
+)
+CASES["auc_using_histogram, one class"] = lambda: binned(labels=[1] * 12)
+CASES["auc_using_histogram, other shapes"] = lambda: binned(labels=[1, 0])
+
+
+def equal_thresholds(labels=None, weights=None, **options):
+    labels = tf.cast(values.whole(12, seed=3), tf.bool) if labels is None else labels
+    found, update = metrics.precision_recall_at_equal_thresholds(
+        labels, probabilities(12), weights, **options
+    )
+    return dict(found._asdict()), [update]
+
+
+CASES["precision_recall_at_equal_thresholds"] = lambda: equal_thresholds(num_thresholds=11)
+CASES["precision_recall_at_equal_thresholds, defaults"] = equal_thresholds
+CASES["precision_recall_at_equal_thresholds, weights"] = lambda: equal_thresholds(
+    weights=values.real(12, seed=5, low=0), num_thresholds=6, name="mine"
+)
+CASES["precision_recall_at_equal_thresholds, one threshold"] = lambda: equal_thresholds(
+    num_thresholds=1
+)
+CASES["precision_recall_at_equal_thresholds, integers"] = lambda: equal_thresholds(
+    values.whole(12, seed=3)
+)
+CASES["precision_recall_at_equal_thresholds, other shapes"] = lambda: equal_thresholds(
+    tf.constant([True, False])
+)
+CASES["precision_recall_at_equal_thresholds, locking"] = lambda: equal_thresholds(
+    num_thresholds=6, use_locking=False
+)
+
+
+def ranked(name, labels_first=False, width=2, **options):
+    best = tf.nn.top_k(values.real(4, 5, seed=2), 3)[1]
+    labels = values.whole(4, width, below=5, seed=3)
+    given = (labels, best) if labels_first else (best, labels)
+    return streamed(getattr(metrics, name)(*given, **options))
+
+
+for _name, _first in {
+    "sparse_recall_at_top_k": True,
+    "streaming_sparse_average_precision_at_top_k": False,
+    "streaming_sparse_precision_at_top_k": False,
+}.items():
+    CASES[_name] = functools.partial(ranked, _name, _first)
+    CASES[_name + ", one label"] = functools.partial(ranked, _name, _first, width=1)
+    CASES[_name + ", weights"] = functools.partial(
+        lambda name, first: ranked(name, first, weights=values.real(4, seed=5, low=0)),
+        *(_name, _first),
+    )
+    CASES[_name + ", collections"] = functools.partial(
+        ranked,
+        *(_name, _first),
+        metrics_collections=["values"],
+        updates_collections=["updates"],
+        name="mine",
+    )
+    if "average" not in _name:
+        CASES[_name + ", class"] = functools.partial(ranked, _name, _first, class_id=2)
+        CASES[_name + ", no such class"] = functools.partial(ranked, _name, _first, class_id=9)
+
+
+def sets():
+    one = tf.SparseTensor(
+        [[0, 0], [0, 1], [1, 0], [2, 0], [2, 1]], tf.constant([1, 2, 3, 4, 5]), [3, 2]
+    )
+    other = tf.SparseTensor([[0, 0], [1, 0], [2, 0]], tf.constant([2, 9, 5]), [3, 1])
+    return one, other
+
+
+for _name in ("set_difference", "set_intersection", "set_union"):
+    CASES[_name] = functools.partial(lambda name: getattr(metrics, name)(*sets()), _name)
+    CASES[_name + ", dense"] = functools.partial(
+        lambda name: getattr(metrics, name)(
+            tf.constant([[1, 2], [3, 4]]), tf.constant([[2, 5], [3, 4]])
+        ),
+        _name,
+    )
+CASES["set_difference, other way"] = lambda: metrics.set_difference(*sets(), aminusb=False)
+CASES["set_size"] = lambda: metrics.set_size(sets()[0])
+CASES["set_size, dense"] = lambda: metrics.set_size(tf.constant([[1, 2]]))
