@@ -377,7 +377,6 @@ def test_unsupported_names_raise_where_they_are_used():
         (lambda: tf.contrib.tpu.rewrite_for_inference(None), "rewrite_for_inference.*export"),
         (lambda: tf.contrib.tpu.export_estimator_savedmodel(None), "export_saved_model"),
         (lambda: tf.contrib.eager.Network, "tf.contrib.eager.Network.*tf.keras.Model"),
-        (lambda: tf.contrib.quantize.create_training_graph(), "tf.contrib.quantize.*optimization"),
         (lambda: tf.contrib.tensorrt.create_inference_graph(), "tf.contrib.tensorrt.*TensorRT"),
         (lambda: NTMCell(3), "tf.contrib.rnn.NTMCell"),
         (lambda: alexnet.alexnet_v2, "tf.contrib.slim.nets.alexnet"),

@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.private_tf import moving_averages, smart_cond
+from estimator_bridge.private_tf import attr_value_pb2, moving_averages, smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.utils import (
     collect_named_outputs,
@@ -162,9 +162,10 @@ def batch_norm(
             return outputs, tf.identity(moving_mean), tf.identity(moving_variance)
 
         outputs, mean, variance = smart_cond.smart_cond(is_training, in_training, in_inference)
+        is_fused = _suits_fused(inputs, batch_weights, fused)
+        _mark(outputs, is_fused)
         if smart_cond.smart_constant_value(is_training) is not False:
             # If a tensor selects inference, the update assigns the average to itself.
-            is_fused = _suits_fused(inputs, batch_weights, fused)
             update_mean = _update if is_fused else _update_as_model
             updates = [
                 update_mean(moving_mean, mean, decay, zero_debias_moving_mean),
@@ -180,6 +181,12 @@ def batch_norm(
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+def _mark(outputs, is_fused):
+    """Marks the last operation for tf.contrib.quantize, if 1.x uses the fused one instead."""
+    if is_fused and not tf.executing_eagerly() and outputs.op.type == "AddV2":
+        outputs.op._set_attr("_fused_batch_norm_1x", attr_value_pb2.AttrValue(b=True))
 
 
 def _collect(layer, variables_collections, updates_collections):

@@ -218,9 +218,8 @@ def dropout(
     """
     with tf.variable_scope(scope, "Dropout", [inputs]) as sc:
         inputs = tf.convert_to_tensor(inputs)
-        outputs = tf.layers.dropout(
-            inputs, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, training=is_training
-        )
+        layer = tf.layers.Dropout(1 - keep_prob, noise_shape, seed, name=sc.name, _scope=sc)
+        outputs = layer.apply(inputs, training=is_training)
         return collect_named_outputs(outputs_collections, sc.name, outputs)
 
 
