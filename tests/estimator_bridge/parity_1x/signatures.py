@@ -38,7 +38,8 @@ def read(function):
 def assigned_in_init(value):
     """Yields the names of the attributes that the constructors of a class assign."""
     for base in inspect.getmro(value):
-        code = getattr(vars(base).get("__init__"), "__code__", None)
+        # A decorated constructor is the wrapper of the one that assigns them.
+        code = getattr(inspect.unwrap(vars(base).get("__init__")), "__code__", None)
         for instruction in dis.get_instructions(code) if code else ():
             if instruction.opname == "STORE_ATTR" and not instruction.argval.startswith("_"):
                 yield instruction.argval

@@ -270,7 +270,9 @@ def test_private_names_of_contrib_that_have_moved():
     from tensorflow.contrib.distribute.python import mirrored_strategy
     from tensorflow.contrib.eager.python import tfe
     from tensorflow.contrib.learn.python.learn.preprocessing.text import VocabularyProcessor
-    from tensorflow.contrib.learn.python.learn.utils.gc import largest_export_versions
+    from tensorflow.contrib.learn.python.learn.utils.saved_model_export_utils import (
+        garbage_collect_exports,
+    )
     from tensorflow.contrib.lookup.lookup_ops import index_table_from_file
     from tensorflow.contrib.rnn.python.ops.core_rnn import _reverse_seq
     from tensorflow.contrib.seq2seq.python.ops.decoder import _transpose_batch_time
@@ -288,8 +290,8 @@ def test_private_names_of_contrib_that_have_moved():
     assert index_table_from_file is tf.contrib.lookup.index_table_from_file
     assert callable(_reverse_seq) and callable(_transpose_batch_time)
     assert load_op_library is tf.load_op_library
-    with pytest.raises(NotSuppliedError, match="gc.largest_export_versions"):
-        largest_export_versions(3)
+    with pytest.raises(NotSuppliedError, match="garbage_collect_exports"):
+        garbage_collect_exports("folder", 3)
 
 
 def test_names_of_0x(run, tmp_path):
