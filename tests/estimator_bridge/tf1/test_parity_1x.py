@@ -161,7 +161,7 @@ def test_a_run_goes_on_after_the_last_area_that_is_stored(tmp_path, monkeypatch,
 def test_an_unknown_area_or_a_program_that_is_no_python_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="2"):
         parity_1x.main(["crf", "no_area"])
-    assert "no such area: no_area; choose from bases, " in capsys.readouterr().err
+    assert "no such area: no_area; choose from autograph, bases, " in capsys.readouterr().err
     monkeypatch.setenv("PYTHON37", "/bin/true")
     for name in ("PATH", "HOME"):
         monkeypatch.setenv(name, "/nowhere")

@@ -448,8 +448,9 @@ def test_moved_packages_of_contrib(run):
     taken, drawn = run([taken, stateless_random_uniform([3], seed=[1, 2])])
     np.testing.assert_allclose(taken, 0.39894, rtol=1e-4)
     assert drawn.shape == (3,)
-    with pytest.raises(AttributeError, match="tf.contrib.distributions.Cauchy.*tfp.distributions"):
-        ds.Cauchy  # noqa: B018
+    name = "tf.contrib.distributions.VectorDiffeomixture"
+    with pytest.raises(AttributeError, match=f"{name}.*tfp.distributions"):
+        ds.VectorDiffeomixture  # noqa: B018
 
 
 def test_public_names_of_1x_exist():

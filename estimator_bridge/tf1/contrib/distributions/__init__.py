@@ -2,9 +2,22 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions import bijectors  # noqa: F401 (a public name)
+from estimator_bridge.tf1.contrib.distributions import continuous as _continuous
+from estimator_bridge.tf1.contrib.distributions import counts as _counts
+from estimator_bridge.tf1.contrib.distributions import derived as _derived
+from estimator_bridge.tf1.contrib.distributions import helpers as _helpers
+from estimator_bridge.tf1.contrib.distributions import linear as _linear
 from estimator_bridge.tf1.contrib.distributions import mixtures as _mixtures
 from estimator_bridge.tf1.contrib.distributions import multivariate as _multivariate
+from estimator_bridge.tf1.contrib.distributions import quadrature as _quadrature
+from estimator_bridge.tf1.contrib.distributions import quantized as _quantized
+from estimator_bridge.tf1.contrib.distributions import relaxed as _relaxed
+from estimator_bridge.tf1.contrib.distributions import reshaped as _reshaped
+from estimator_bridge.tf1.contrib.distributions import softplus as _softplus
+from estimator_bridge.tf1.contrib.distributions import transformed as _transformed
 from estimator_bridge.tf1.contrib.distributions import univariate as _univariate
+from estimator_bridge.tf1.contrib.distributions import wishart as _wishart
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
@@ -16,7 +29,23 @@ for _name in dir(tf.distributions):
     if not _name.startswith("_"):
         globals()[_name] = getattr(tf.distributions, _name)
 
-for _module in (_mixtures, _multivariate, _univariate):
+for _module in (
+    _continuous,
+    _counts,
+    _derived,
+    _helpers,
+    _linear,
+    _mixtures,
+    _multivariate,
+    _quadrature,
+    _quantized,
+    _relaxed,
+    _reshaped,
+    _softplus,
+    _transformed,
+    _univariate,
+    _wishart,
+):
     for _name in _module.__all__:
         globals()[_name] = getattr(_module, _name)
 

@@ -1,22 +1,32 @@
 """Multivariate normal distributions, and batches of distributions as one event."""
 
-import math
-
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions import scales
 from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+from estimator_bridge.tf1.contrib.distributions.linear import LinearDistribution
 
 __all__ = [
     "Independent",
     "MultivariateNormalDiag",
+    "MultivariateNormalDiagPlusLowRank",
     "MultivariateNormalDiagWithSoftplusScale",
     "MultivariateNormalFullCovariance",
     "MultivariateNormalTriL",
 ]
 
 
-@keep_arguments
-class MultivariateNormalTriL(tf.distributions.Distribution):
+class _Normal(LinearDistribution):
+    """Base of the normal distributions of vectors."""
+
+    def _make_normal(self, loc, scale, parameters, name):
+        dtype = scale.dtype
+        options = {key: parameters[key] for key in ("validate_args", "allow_nan_stats")}
+        normal = tf.distributions.Normal(tf.zeros([], dtype), tf.ones([], dtype), **options)
+        self._make(normal, loc, scale, parameters, name)
+
+
+class MultivariateNormalTriL(_Normal):
     """A normal distribution of vectors, defined by the Cholesky factor of its covariance.
 
     Args:
@@ -25,6 +35,9 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
+
+    Raises:
+      ValueError: neither `loc` nor `scale_tril` is given.
     """
 
     def __init__(
@@ -35,86 +48,15 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
         allow_nan_stats=True,
         name="MultivariateNormalTriL",
     ):
-        with tf.name_scope(name, values=[loc, scale_tril]) as scope:
-            if scale_tril is None:
-                loc = tf.convert_to_tensor(loc)
-                scale_tril = tf.eye(tf.shape(loc)[-1], dtype=loc.dtype)
-            scale_tril = tf.matrix_band_part(tf.convert_to_tensor(scale_tril), -1, 0)
-            self._make(loc, scale_tril, validate_args, allow_nan_stats, scope)
-
-    def _make(self, loc, tril, validate_args, allow_nan_stats, name):
-        rows = tril[..., 0]
-        loc = tf.zeros_like(rows) if loc is None else tf.convert_to_tensor(loc, tril.dtype)
-        self._loc, self._tril = loc + tf.zeros_like(rows), tril
-        super().__init__(
-            dtype=tril.dtype,
-            reparameterization_type=tf.distributions.FULLY_REPARAMETERIZED,
-            validate_args=validate_args,
-            allow_nan_stats=allow_nan_stats,
-            graph_parents=[self._loc, tril],
-            name=name,
-        )
-
-    @property
-    def loc(self):
-        return self._loc
-
-    def _batch_shape_tensor(self):
-        return tf.shape(self._loc)[:-1]
-
-    def _batch_shape(self):
-        return self._loc.shape[:-1]
-
-    def _event_shape_tensor(self):
-        return tf.shape(self._loc)[-1:]
-
-    def _event_shape(self):
-        return self._loc.shape[-1:]
-
-    def _sample_n(self, n, seed=None):
-        shape = tf.concat([[n], tf.shape(self._loc)], 0)
-        noise = tf.random_normal(shape, dtype=self.dtype, seed=seed)
-        return self._loc + tf.reduce_sum(self._tril * noise[..., None, :], -1)
-
-    def _log_prob(self, x):
-        z = self._solve((x - self._loc)[..., None])[..., 0]
-        size = tf.cast(tf.shape(z)[-1], self.dtype)
-        square = tf.reduce_sum(z**2, -1)
-        return -0.5 * (square + size * math.log(2 * math.pi)) - self._log_determinant()
-
-    def _solve(self, right):
-        """Returns the factor's inverse times a matrix, with broadcasting of the batches."""
-        batch = tf.broadcast_dynamic_shape(tf.shape(self._tril)[:-2], tf.shape(right)[:-2])
-        tril = tf.broadcast_to(self._tril, tf.concat([batch, tf.shape(self._tril)[-2:]], 0))
-        right = tf.broadcast_to(right, tf.concat([batch, tf.shape(right)[-2:]], 0))
-        return tf.matrix_triangular_solve(tril, right)
-
-    def _log_determinant(self):
-        return tf.reduce_sum(tf.log(tf.abs(tf.matrix_diag_part(self._tril))), -1)
-
-    def _entropy(self):
-        size = tf.cast(tf.shape(self._loc)[-1], self.dtype)
-        entropy = 0.5 * size * (1 + math.log(2 * math.pi)) + self._log_determinant()
-        return entropy + tf.zeros_like(self._loc[..., 0])
-
-    def _mean(self):
-        return tf.identity(self._loc)
-
-    _mode = _mean
-
-    def _covariance(self):
-        return tf.matmul(self._tril, self._tril, transpose_b=True)
-
-    def _variance(self):
-        # As in 1.15, without the batch of `loc`.
-        return tf.reduce_sum(self._tril**2, -1)
-
-    def _stddev(self):
-        return tf.sqrt(self._variance())
+        parameters = dict(locals())
+        if loc is None and scale_tril is None:
+            raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
+        with tf.name_scope(name, values=[loc, scale_tril]) as name, tf.name_scope("init"):
+            loc, scale = scales.of_arguments(loc, validate_args, scale_tril=scale_tril)
+        self._make_normal(loc, scale, parameters, name)
 
 
-@keep_arguments
-class MultivariateNormalDiag(MultivariateNormalTriL):
+class MultivariateNormalDiag(_Normal):
     """A normal distribution of vectors with independent components.
 
     Args:
@@ -124,6 +66,9 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
+
+    Raises:
+      ValueError: neither `loc` nor `scale_diag` is given.
     """
 
     def __init__(
@@ -135,32 +80,61 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
         allow_nan_stats=True,
         name="MultivariateNormalDiag",
     ):
-        with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as scope:
-            scale = None if scale_diag is None else tf.convert_to_tensor(scale_diag)
-            if scale is None:
-                loc = tf.convert_to_tensor(loc)
-                unit = tf.ones(tf.shape(loc)[-1:], loc.dtype)
-                more = scale_identity_multiplier
-                scale = unit if more is None else tf.convert_to_tensor(more)[..., None] * unit
-            elif scale_identity_multiplier is not None:
-                scale += tf.convert_to_tensor(scale_identity_multiplier)[..., None]
-            self._scale_diag = scale
-            self._make(loc, tf.matrix_diag(scale), validate_args, allow_nan_stats, scope)
-
-    # The same computations without matrices.
-    def _sample_n(self, n, seed=None):
-        shape = tf.concat([[n], tf.shape(self._loc)], 0)
-        noise = tf.random_normal(shape, dtype=self.dtype, seed=seed)
-        return self._loc + self._scale_diag * noise
-
-    def _solve(self, right):
-        return right / self._scale_diag[..., None]
-
-    def _log_determinant(self):
-        return tf.reduce_sum(tf.log(tf.abs(self._scale_diag)), -1)
+        parameters = dict(locals())
+        with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as name:
+            loc, scale = scales.of_arguments(
+                loc,
+                validate_args,
+                scale_diag=scale_diag,
+                scale_identity_multiplier=scale_identity_multiplier,
+            )
+        self._make_normal(loc, scale, parameters, name)
 
 
-@keep_arguments
+class MultivariateNormalDiagPlusLowRank(_Normal):
+    """A normal distribution of vectors with the scale c I + diag(d) + V diag(e) V^T.
+
+    The covariance is the product of the scale and its transpose.
+
+    Args:
+      loc: tensor [..., k], the mean; None for 0.
+      scale_diag: tensor d [..., k], or None.
+      scale_identity_multiplier: tensor c [...]; None for 1 if `scale_diag` is None, else 0.
+      scale_perturb_factor: tensor V [..., k, r], or None.
+      scale_perturb_diag: tensor e [..., r]; None for 1.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+
+    Raises:
+      ValueError: no argument gives k.
+    """
+
+    def __init__(
+        self,
+        loc=None,
+        scale_diag=None,
+        scale_identity_multiplier=None,
+        scale_perturb_factor=None,
+        scale_perturb_diag=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="MultivariateNormalDiagPlusLowRank",
+    ):
+        parameters = dict(locals())
+        tensors = [loc, scale_diag, scale_identity_multiplier, scale_perturb_factor]
+        with tf.name_scope(name, values=[*tensors, scale_perturb_diag]) as name:
+            loc, scale = scales.of_arguments(
+                loc,
+                validate_args,
+                scale_diag=scale_diag,
+                scale_identity_multiplier=scale_identity_multiplier,
+                scale_perturb_factor=scale_perturb_factor,
+                scale_perturb_diag=scale_perturb_diag,
+            )
+        self._make_normal(loc, scale, parameters, name)
+
+
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """MultivariateNormalDiag with the standard deviations softplus(scale_diag).
 
@@ -180,20 +154,25 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
         allow_nan_stats=True,
         name="MultivariateNormalDiagWithSoftplusScale",
     ):
-        scale = tf.nn.softplus(scale_diag)
-        super().__init__(loc, scale, None, validate_args, allow_nan_stats, name)
+        parameters = dict(locals())
+        with tf.name_scope(name, values=[scale_diag]) as name:
+            scale = tf.nn.softplus(scale_diag)
+            super().__init__(loc, scale, None, validate_args, allow_nan_stats, name)
+        self._parameters = parameters
 
 
-@keep_arguments
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """A normal distribution of vectors, defined by its covariance.
 
     Args:
       loc: tensor [..., k], the mean; None for 0.
       covariance_matrix: tensor [..., k, k]; None for the identity.
-      validate_args: whether to check arguments when the graph runs.
+      validate_args: whether to check when the graph runs that the covariance is symmetric.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
+
+    Raises:
+      ValueError: neither `loc` nor `covariance_matrix` is given.
     """
 
     def __init__(
@@ -204,17 +183,31 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
         allow_nan_stats=True,
         name="MultivariateNormalFullCovariance",
     ):
-        tril = None if covariance_matrix is None else tf.cholesky(covariance_matrix)
-        super().__init__(loc, tril, validate_args, allow_nan_stats, name)
+        parameters = dict(locals())
+        with tf.name_scope(name, values=[loc, covariance_matrix]) as name:
+            tril = None
+            if covariance_matrix is not None:
+                covariance = tf.convert_to_tensor(covariance_matrix, name="covariance_matrix")
+                if validate_args:
+                    message = "Matrix was not symmetric."
+                    other = tf.matrix_transpose(covariance)
+                    check = tf.assert_near(covariance, other, message=message)
+                    with tf.control_dependencies([check]):
+                        covariance = tf.identity(covariance)
+                tril = tf.cholesky(covariance)
+            with tf.name_scope("init"):
+                super().__init__(loc, tril, validate_args, allow_nan_stats, name)
+        self._parameters = parameters
 
 
-@tf.distributions.RegisterKL(MultivariateNormalTriL, MultivariateNormalTriL)
+@tf.distributions.RegisterKL(_Normal, _Normal)
 def _divergence(a, b, name=None):
     with tf.name_scope(name, "kl_mvn"):
-        spread = tf.reduce_sum(b._solve(a._tril) ** 2, [-2, -1])
-        away = tf.reduce_sum(b._solve((b._loc - a._loc)[..., None])[..., 0] ** 2, -1)
-        size = tf.cast(tf.shape(a._loc)[-1], a.dtype)
-        return 0.5 * (spread + away - size) + b._log_determinant() - a._log_determinant()
+        spread = tf.reduce_sum(b.scale.solve(a.scale.to_dense()) ** 2, [-2, -1])
+        away = tf.reduce_sum(b.scale.solvevec(b.mean() - a.mean()) ** 2, -1)
+        size = tf.cast(a.scale.domain_dimension_tensor(), a.dtype)
+        dets = b.scale.log_abs_determinant() - a.scale.log_abs_determinant()
+        return 0.5 * (spread + away - size) + dets
 
 
 @keep_arguments

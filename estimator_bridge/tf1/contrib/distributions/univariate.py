@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+from estimator_bridge.tf1.contrib.distributions.scalar import Scalar
 
 __all__ = [
     "BernoulliWithSigmoidProbs",
@@ -61,38 +62,8 @@ class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
         super().__init__(None, tf.nn.sigmoid(p), dtype, validate_args, allow_nan_stats, name)
 
 
-class _Scalar(tf.distributions.Distribution):
-    """Base of scalar distributions; the batch shape is the shape of one of their tensors."""
-
-    def __init__(self, of, dtype, reparameterized, validate_args, allow_nan, name):
-        self._of = of
-        kinds = tf.distributions.NOT_REPARAMETERIZED, tf.distributions.FULLY_REPARAMETERIZED
-        super().__init__(
-            dtype=dtype,
-            reparameterization_type=kinds[reparameterized],
-            validate_args=validate_args,
-            allow_nan_stats=allow_nan,
-            name=name,
-        )
-
-    def _batch_shape_tensor(self):
-        return tf.shape(self._of)
-
-    def _batch_shape(self):
-        return self._of.shape
-
-    def _event_shape_tensor(self):
-        return tf.constant([], tf.int32)
-
-    def _event_shape(self):
-        return tf.TensorShape([])
-
-    def _stddev(self):
-        return tf.sqrt(self._variance())
-
-
 @keep_arguments
-class Poisson(_Scalar):
+class Poisson(Scalar):
     """The Poisson distribution.
 
     Args:
@@ -118,7 +89,7 @@ class Poisson(_Scalar):
             raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
         self.rate, self.log_rate = rate, tf.log(rate) if log_rate is None else log_rate
-        super().__init__(rate, rate.dtype, False, validate_args, allow_nan_stats, name)
+        super().__init__(rate, rate.dtype, False, None, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return tf.random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)
@@ -142,7 +113,7 @@ class Poisson(_Scalar):
 
 
 @keep_arguments
-class Deterministic(_Scalar):
+class Deterministic(Scalar):
     """A distribution with probability 1 at one value.
 
     Args:
@@ -165,7 +136,9 @@ class Deterministic(_Scalar):
     ):
         self.loc = tf.convert_to_tensor(loc)
         self._slack = (atol or 0) + (rtol or 0) * tf.abs(self.loc)
-        super().__init__(self.loc, self.loc.dtype, False, validate_args, allow_nan_stats, name)
+        super().__init__(
+            self.loc, self.loc.dtype, False, None, validate_args, allow_nan_stats, name
+        )
 
     def _sample_n(self, n, seed=None):
         return tf.broadcast_to(self.loc, tf.concat([[n], tf.shape(self.loc)], 0))
@@ -191,7 +164,7 @@ class Deterministic(_Scalar):
 
 
 @keep_arguments
-class Logistic(_Scalar):
+class Logistic(Scalar):
     """The logistic distribution, whose cumulative distribution function is a sigmoid.
 
     Args:
@@ -206,7 +179,7 @@ class Logistic(_Scalar):
         self.scale = tf.convert_to_tensor(scale)
         self.loc = tf.convert_to_tensor(loc, self.scale.dtype)
         both = self.loc + self.scale
-        super().__init__(both, both.dtype, True, validate_args, allow_nan_stats, name)
+        super().__init__(both, both.dtype, True, None, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         shape = tf.concat([[n], tf.shape(self._of)], 0)
