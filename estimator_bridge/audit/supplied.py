@@ -50,7 +50,7 @@ class Supplied:
           module: dotted name of the module.
           name: name in it.
         """
-        return name in moved.NAMES.get(module, ())
+        return any(name in home.NAMES.get(module, ()) for home in (moved, private_keras))
 
     def examples(self) -> bool:
         """Returns whether --tf1 supplies `tf.examples`."""

@@ -276,9 +276,6 @@ class _Importer:
         """Returns the view's own `tensorflow.a.b`, else TensorFlow's module of that name."""
         module = self._view
         located = _asks_for_a_name(globals or {})
-        if parts[:2] == ["contrib", "keras"] and parts[3:4] == ["keras"]:
-            # Private paths of Keras: contrib.keras.api.keras and contrib.keras.python.keras.
-            parts = ["keras", *parts[4:]]
         for number, part in enumerate(parts, 1):
             parent, module = module, getattr(module, part, None)
             if not isinstance(module, types.ModuleType) and hasattr(parent, "step"):

@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn, advise
 
-__all__ = ["MODULES", "KerasModule", "PrivatePackage", "find", "source"]
+__all__ = ["MODULES", "NAMES", "KerasModule", "KerasParent", "PrivatePackage", "find", "source"]
 
 # Prefix of 1.x -> where its modules are: the public package, and the source of Keras 2.
 _PREFIXES = {
@@ -62,6 +62,13 @@ MODULES = frozenset(
         *_SPLIT,
     )
 )
+
+# Names that modules of TensorFlow have lost, and that `find` takes from Keras's source.
+NAMES = {
+    "tensorflow.python.layers.normalization": (
+        *("BatchNorm", "BatchNormalization", "batch_norm", "batch_normalization"),
+    ),
+}
 
 # Keras 2 merged the class of 1.x into its subclass.
 _RENAMED = {"Network": "Model"}
@@ -153,7 +160,7 @@ class KerasModule(types.ModuleType):
         if name.startswith("__") and name.endswith("__"):
             return getattr(self._places[0], name)
         if name == "_impl":
-            return _Impl(f"{self.__name__}._impl")
+            return KerasParent(f"{self.__name__}._impl")
         name = _RENAMED.get(name, name)
         values = (_read(place, name) for place in self._places)
         value = next((value for value in values if value is not None), None)
@@ -188,8 +195,12 @@ class KerasModule(types.ModuleType):
         return module
 
 
-class _Impl(types.ModuleType):
-    """`tensorflow.python.keras._impl`, whose only module is `keras`."""
+class KerasParent(types.ModuleType):
+    """`tensorflow.python.keras._impl` and others, whose only module is `keras`.
+
+    Args:
+      name: the full name in 1.x.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name != "keras":

@@ -130,7 +130,14 @@ _UNSUPPORTED = {
 def _alias(name):
     from estimator_bridge.tf1.contrib.package import PackageAlias
 
-    return PackageAlias(name, _ALIASES[name])
+    alias = PackageAlias(name, _ALIASES[name])
+    if name == "keras":
+        from estimator_bridge.tf1.private_keras import KerasParent
+
+        # Programs of 1.0 to 1.3 import tensorflow.contrib.keras.python.keras.
+        for private in ("api", "python"):
+            setattr(alias, private, KerasParent(f"{alias.__name__}.{private}"))
+    return alias
 
 
 def __getattr__(name):

@@ -329,6 +329,8 @@ def test_keyword_arguments_of_tensorflow_1_alone(tf1_view):
         ("keras.optimizers.legacy.Adam", "keras2", "plain", "2.16"),
         ("python.framework.ops.Graph", "private", "plain", ""),
         ("python.framework.ops.Tensor", "private", "--tf1", "2.15 or before"),
+        ("python.layers.normalization.BatchNormalization", "private", "--tf1", "2.15 or before"),
+        ("python.layers.utils.static_shape", "private", "no", "2.15 or before"),
         ("python.estimator.canned.head", "private", "plain", "2.16"),
         ("python.no.such.module", "private", "no", "1.15 or before"),
         ("no_such_name", "unknown", "no", "1.15 or before"),

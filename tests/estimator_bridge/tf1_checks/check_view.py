@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 from estimator_bridge.audit.symbol import data
+from estimator_bridge.tf1 import private_keras
 from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn
 
 
@@ -292,6 +293,41 @@ def test_private_names_of_contrib_that_have_moved():
     assert load_op_library is tf.load_op_library
     with pytest.raises(NotSuppliedError, match="garbage_collect_exports"):
         garbage_collect_exports("folder", 3)
+
+
+def test_names_that_modules_of_layers_have_lost():
+    for module, names in private_keras.NAMES.items():
+        for name in names:
+            found = {}
+            exec(f"from {module} import {name} as found", found)  # noqa: S102 - fixed names
+            assert callable(found["found"]) and not isinstance(found["found"], StandIn), name
+
+
+@pytest.mark.parametrize("parent", ["api", "python"])
+def test_private_paths_of_keras_in_contrib(parent):
+    path = f"tensorflow.contrib.keras.{parent}"
+    names = {}
+    statements = [
+        f"import {path}.keras as whole",
+        f"import {path}.keras.backend as backend",
+        f"from {path} import keras",
+        f"from {path}.keras.engine import Model",
+        f"from {path}.keras.engine.topology import Layer",
+        f"from {path}.keras.layers.core import Dense",
+        f"from {path}.keras.layers.merge import concatenate",
+        f"from {path}.keras.utils.np_utils import to_categorical",
+        f"import tensorflow as tf; Sequential = tf.contrib.keras.{parent}.keras.models.Sequential",
+    ]
+    for statement in statements:
+        exec(statement, names)  # noqa: S102 - the imports of the test
+    public = tf.keras
+    assert names["whole"].layers.Dense is names["Dense"] is public.layers.Dense
+    assert names["keras"].losses.mean_squared_error is public.losses.mean_squared_error
+    assert names["backend"].set_session is public.backend.set_session
+    assert names["Model"] is public.Model and names["Sequential"] is public.Sequential
+    assert names["Layer"] is public.layers.Layer
+    assert names["concatenate"] is public.layers.concatenate
+    assert names["to_categorical"] is public.utils.to_categorical
 
 
 def test_names_of_0x(run, tmp_path):
