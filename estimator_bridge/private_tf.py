@@ -95,7 +95,6 @@ NAMES: dict[str, Private] = {
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
     "distributions_bijector": _tensorflow("ops.distributions.bijector_impl"),
     "distributions_identity": _tensorflow("ops.distributions.identity_bijector"),
-    "distributions_special_math": _tensorflow("ops.distributions.special_math"),
     "distributions_util": _tensorflow("ops.distributions.util"),
     "embedding_ops": _tensorflow("ops.embedding_ops"),
     "feature_column": _tensorflow("feature_column.feature_column"),
