@@ -4,11 +4,13 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 from estimator_bridge.tf1.contrib.distributions.scalar import Scalar, checked
 
 __all__ = ["Cauchy", "Chi2", "Chi2WithAbsDf", "HalfNormal", "InverseGamma"]
 
 
+@keep_arguments
 class Cauchy(Scalar):
     """The Cauchy distribution, density 1 / (pi scale (1 + z^2)) with z = (x - loc) / scale.
 
@@ -25,15 +27,12 @@ class Cauchy(Scalar):
     """
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Cauchy"):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale]) as name:
             self._loc = tf.convert_to_tensor(loc, name="loc")
             scale = tf.convert_to_tensor(scale, name="scale")
             self._scale = checked(scale, tf.assert_positive, validate_args)
             both = self._loc + self._scale
-        super().__init__(
-            *(both, self._scale.dtype, True, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(both, self._scale.dtype, True, validate_args, allow_nan_stats, name))
 
     @property
     def loc(self):
@@ -82,6 +81,7 @@ class Cauchy(Scalar):
         return tf.fill(self.batch_shape_tensor(), self._nan())
 
 
+@keep_arguments
 class HalfNormal(Scalar):
     """The distribution of |x| with x of a normal distribution of mean 0.
 
@@ -93,14 +93,11 @@ class HalfNormal(Scalar):
     """
 
     def __init__(self, scale, validate_args=False, allow_nan_stats=True, name="HalfNormal"):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[scale]) as name:
             scale = tf.convert_to_tensor(scale, name="scale")
             self._scale = checked(scale, tf.assert_positive, validate_args)
         dtype = self._scale.dtype
-        super().__init__(
-            *(self._scale, dtype, True, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(self._scale, dtype, True, validate_args, allow_nan_stats, name))
 
     @property
     def scale(self):
@@ -134,6 +131,7 @@ class HalfNormal(Scalar):
         return self._scale**2 * (1 - 2 / math.pi)
 
 
+@keep_arguments
 class InverseGamma(Scalar):
     """The distribution of 1 / x with x of a gamma distribution.
 
@@ -151,16 +149,13 @@ class InverseGamma(Scalar):
     def __init__(
         self, concentration, rate, validate_args=False, allow_nan_stats=True, name="InverseGamma"
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[concentration, rate]) as name:
             a = tf.convert_to_tensor(concentration, name="concentration")
             b = tf.convert_to_tensor(rate, name="rate")
             self._concentration = checked(a, tf.assert_positive, validate_args)
             self._rate = checked(b, tf.assert_positive, validate_args)
             both = self._concentration + self._rate
-        super().__init__(
-            *(both, both.dtype, False, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(both, both.dtype, False, validate_args, allow_nan_stats, name))
 
     @property
     def concentration(self):
@@ -204,6 +199,7 @@ class InverseGamma(Scalar):
         return self._rate / (1 + self._concentration)
 
 
+@keep_arguments
 class Chi2(tf.distributions.Gamma):
     """The distribution of the sum of `df` squares of standard normal numbers.
 
@@ -215,14 +211,12 @@ class Chi2(tf.distributions.Gamma):
     """
 
     def __init__(self, df, validate_args=False, allow_nan_stats=True, name="Chi2"):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[df]) as name:
             self._df = checked(
                 tf.convert_to_tensor(df, name="df"), tf.assert_positive, validate_args
             )
             half = tf.constant(0.5, self._df.dtype, name="rate")
             super().__init__(0.5 * self._df, half, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
     @property
     def df(self):
@@ -230,6 +224,7 @@ class Chi2(tf.distributions.Gamma):
         return self._df
 
 
+@keep_arguments
 class Chi2WithAbsDf(Chi2):
     """Chi2 with the degrees of freedom floor(|df|).
 
@@ -241,8 +236,6 @@ class Chi2WithAbsDf(Chi2):
     """
 
     def __init__(self, df, validate_args=False, allow_nan_stats=True, name="Chi2WithAbsDf"):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[df]) as name:
             whole = tf.floor(tf.abs(tf.convert_to_tensor(df)), name="abs_df")
             super().__init__(whole, validate_args, allow_nan_stats, name)
-        self._parameters = parameters

@@ -3,11 +3,13 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_util as _util
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 from estimator_bridge.tf1.contrib.distributions.scalar import Scalar, checked
 
 __all__ = ["Binomial", "Geometric", "NegativeBinomial"]
 
 
+@keep_arguments
 class Binomial(Scalar):
     """The number of successes of `total_count` trials.
 
@@ -34,7 +36,6 @@ class Binomial(Scalar):
         allow_nan_stats=True,
         name="Binomial",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[total_count, logits, probs]) as name:
             count = tf.convert_to_tensor(total_count, name="total_count")
             count = checked(count, tf.assert_non_negative, validate_args)
@@ -47,9 +48,7 @@ class Binomial(Scalar):
                 logits=logits, probs=probs, validate_args=validate_args, name=name
             )
             both = self._total_count + self._probs
-        super().__init__(
-            *(both, self._probs.dtype, False, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(both, self._probs.dtype, False, validate_args, allow_nan_stats, name))
 
     @property
     def total_count(self):
@@ -105,6 +104,7 @@ class Binomial(Scalar):
         return tf.floor((1 + self._total_count) * self._probs)
 
 
+@keep_arguments
 class NegativeBinomial(Scalar):
     """The number of successes before `total_count` failures.
 
@@ -129,7 +129,6 @@ class NegativeBinomial(Scalar):
         allow_nan_stats=True,
         name="NegativeBinomial",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[total_count, logits, probs]) as name:
             self._logits, self._probs = _util.get_logits_and_probs(
                 logits, probs, validate_args=validate_args, name=name
@@ -137,9 +136,7 @@ class NegativeBinomial(Scalar):
             count = tf.convert_to_tensor(total_count, self._probs.dtype, name="total_count")
             self._total_count = checked(count, tf.assert_positive, validate_args)
             both = self._total_count + self._probs
-        super().__init__(
-            *(both, self._probs.dtype, False, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(both, self._probs.dtype, False, validate_args, allow_nan_stats, name))
 
     @property
     def total_count(self):
@@ -188,6 +185,7 @@ class NegativeBinomial(Scalar):
         return self._mean() / tf.sigmoid(-self._logits)
 
 
+@keep_arguments
 class Geometric(Scalar):
     """The number of failures before the first success.
 
@@ -205,16 +203,13 @@ class Geometric(Scalar):
     def __init__(
         self, logits=None, probs=None, validate_args=False, allow_nan_stats=True, name="Geometric"
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[logits, probs]) as name:
             self._logits, self._probs = _util.get_logits_and_probs(
                 logits, probs, validate_args=validate_args, name=name
             )
             self._probs = checked(self._probs, tf.assert_positive, validate_args)
         dtype = self._probs.dtype
-        super().__init__(
-            *(self._probs, dtype, False, parameters, validate_args, allow_nan_stats, name)
-        )
+        super().__init__(*(self._probs, dtype, False, validate_args, allow_nan_stats, name))
 
     @property
     def logits(self):

@@ -4,12 +4,14 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.distributions import bijectors, scales, univariate
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 from estimator_bridge.tf1.contrib.distributions.scalar import checked
 from estimator_bridge.tf1.contrib.distributions.transformed import TransformedDistribution
 
 __all__ = ["Kumaraswamy", "RelaxedBernoulli", "SinhArcsinh", "VectorSinhArcsinhDiag"]
 
 
+@keep_arguments
 class RelaxedBernoulli(TransformedDistribution):
     """A distribution of numbers in (0, 1) near the ends (Maddison et al., 2016).
 
@@ -36,7 +38,6 @@ class RelaxedBernoulli(TransformedDistribution):
         allow_nan_stats=True,
         name="RelaxedBernoulli",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[temperature, logits, probs]) as name:
             temperature = tf.convert_to_tensor(temperature, name="temperature")
             self._temperature = checked(temperature, tf.assert_positive, validate_args)
@@ -51,7 +52,6 @@ class RelaxedBernoulli(TransformedDistribution):
             )
             sigmoid = bijectors.Sigmoid(validate_args=validate_args)
             super().__init__(logistic, sigmoid, validate_args=validate_args, name=name)
-        self._parameters = parameters
 
     @property
     def temperature(self):
@@ -69,6 +69,7 @@ class RelaxedBernoulli(TransformedDistribution):
         return self._probs
 
 
+@keep_arguments
 class Kumaraswamy(TransformedDistribution):
     """The distribution in [0, 1] of density a b x^(a-1) (1 - x^a)^(b-1) (Jones, 2009).
 
@@ -91,7 +92,6 @@ class Kumaraswamy(TransformedDistribution):
         allow_nan_stats=True,
         name="Kumaraswamy",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[concentration1, concentration0]) as name:
             a = tf.convert_to_tensor(concentration1, name="concentration1")
             b = tf.convert_to_tensor(concentration0, name="concentration0")
@@ -101,7 +101,6 @@ class Kumaraswamy(TransformedDistribution):
             zeros, tf.ones_like(zeros), allow_nan_stats=allow_nan_stats
         )
         super().__init__(uniform, bijector, validate_args=validate_args, name=name)
-        self._parameters = parameters
 
     @property
     def concentration1(self):
@@ -171,6 +170,7 @@ def _shaped(skewness, tailweight, distribution, dtype, options):
     return skewness, tailweight, distribution, shape, 2 / symmetric.forward(tf.constant(2.0, dtype))
 
 
+@keep_arguments
 class SinhArcsinh(TransformedDistribution):
     """y = loc + scale F(z) 2 / F_0(2), F(z) = sinh((arcsinh(z) + skewness) tailweight).
 
@@ -198,7 +198,6 @@ class SinhArcsinh(TransformedDistribution):
         allow_nan_stats=True,
         name="SinhArcsinh",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale, skewness, tailweight]) as name:
             self._loc = tf.convert_to_tensor(loc, name="loc")
             dtype = self._loc.dtype
@@ -219,7 +218,6 @@ class SinhArcsinh(TransformedDistribution):
                 validate_args=validate_args,
                 name=name,
             )
-        self._parameters = parameters
 
     @property
     def loc(self):
@@ -242,6 +240,7 @@ class SinhArcsinh(TransformedDistribution):
         return self._tailweight
 
 
+@keep_arguments
 class VectorSinhArcsinhDiag(TransformedDistribution):
     """y = loc + scale F(z) 2 / F_0(2) of vectors, with a diagonal scale; see SinhArcsinh.
 
@@ -272,7 +271,6 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
         allow_nan_stats=True,
         name="MultivariateNormalLinearOperator",
     ):
-        parameters = dict(locals())
         tensors = [loc, scale_diag, scale_identity_multiplier, skewness, tailweight]
         with tf.name_scope(name, values=tensors) as name:
             given = next(one for one in tensors if one is not None)
@@ -299,7 +297,6 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
                 name=name,
             )
         self._loc, self._scale = loc, scale
-        self._parameters = parameters
 
     @property
     def loc(self):

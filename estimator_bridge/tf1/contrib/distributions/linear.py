@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.distributions import bijectors, scales
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 from estimator_bridge.tf1.contrib.distributions.transformed import TransformedDistribution
 
 __all__ = ["VectorExponentialDiag", "VectorLaplaceDiag"]
@@ -11,28 +12,25 @@ __all__ = ["VectorExponentialDiag", "VectorLaplaceDiag"]
 class LinearDistribution(TransformedDistribution):
     """Base of the distributions of loc + scale z, where z has mean 0 or mode 0."""
 
-    def _make(self, distribution, loc, scale, parameters, name):
+    def _make(self, distribution, loc, scale, name):
         """Finishes the constructor.
 
         Args:
           distribution: the scalar distribution of the elements of z.
           loc: floating tensor [..., k], or None for 0.
           scale: tf.linalg.LinearOperator [..., k, k].
-          parameters: dictionary of the arguments of the subclass.
           name: name of the distribution.
         """
         batch, event = scales.shapes(loc, scale)
-        validate_args = parameters["validate_args"]
         TransformedDistribution.__init__(
             self,
             distribution,
-            bijectors.AffineLinearOperator(loc, scale, validate_args=validate_args),
+            bijectors.AffineLinearOperator(loc, scale, validate_args=distribution.validate_args),
             batch_shape=batch,
             event_shape=event,
-            validate_args=validate_args,
+            validate_args=distribution.validate_args,
             name=name,
         )
-        self._parameters = parameters
 
     @property
     def loc(self):
@@ -74,6 +72,7 @@ class LinearDistribution(TransformedDistribution):
         return tf.sqrt(self._variance())
 
 
+@keep_arguments
 class VectorLaplaceDiag(LinearDistribution):
     """loc + scale z, with a diagonal scale and z of the standard Laplace distribution.
 
@@ -98,7 +97,6 @@ class VectorLaplaceDiag(LinearDistribution):
         allow_nan_stats=True,
         name="VectorLaplaceDiag",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]):
             loc, scale = scales.of_arguments(
                 loc,
@@ -112,9 +110,10 @@ class VectorLaplaceDiag(LinearDistribution):
                 validate_args=validate_args,
                 allow_nan_stats=allow_nan_stats,
             )
-            self._make(laplace, loc, scale, parameters, name)
+            self._make(laplace, loc, scale, name)
 
 
+@keep_arguments
 class VectorExponentialDiag(LinearDistribution):
     """loc + scale z, with a diagonal scale and z of the standard exponential distribution.
 
@@ -139,7 +138,6 @@ class VectorExponentialDiag(LinearDistribution):
         allow_nan_stats=True,
         name="VectorExponentialDiag",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]):
             loc, scale = scales.of_arguments(
                 loc,
@@ -152,7 +150,7 @@ class VectorExponentialDiag(LinearDistribution):
                 validate_args=validate_args,
                 allow_nan_stats=allow_nan_stats,
             )
-            self._make(exponential, loc, scale, parameters, name)
+            self._make(exponential, loc, scale, name)
 
     def _mean(self):
         return self._shifted(self.distribution.mean())

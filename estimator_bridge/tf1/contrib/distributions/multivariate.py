@@ -19,13 +19,15 @@ __all__ = [
 class _Normal(LinearDistribution):
     """Base of the normal distributions of vectors."""
 
-    def _make_normal(self, loc, scale, parameters, name):
+    def _make_normal(self, loc, scale, validate_args, allow_nan_stats, name):
         dtype = scale.dtype
-        options = {key: parameters[key] for key in ("validate_args", "allow_nan_stats")}
-        normal = tf.distributions.Normal(tf.zeros([], dtype), tf.ones([], dtype), **options)
-        self._make(normal, loc, scale, parameters, name)
+        normal = tf.distributions.Normal(
+            *(tf.zeros([], dtype), tf.ones([], dtype), validate_args, allow_nan_stats)
+        )
+        self._make(normal, loc, scale, name)
 
 
+@keep_arguments
 class MultivariateNormalTriL(_Normal):
     """A normal distribution of vectors, defined by the Cholesky factor of its covariance.
 
@@ -48,14 +50,14 @@ class MultivariateNormalTriL(_Normal):
         allow_nan_stats=True,
         name="MultivariateNormalTriL",
     ):
-        parameters = dict(locals())
         if loc is None and scale_tril is None:
             raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
         with tf.name_scope(name, values=[loc, scale_tril]) as name, tf.name_scope("init"):
             loc, scale = scales.of_arguments(loc, validate_args, scale_tril=scale_tril)
-        self._make_normal(loc, scale, parameters, name)
+        self._make_normal(loc, scale, validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class MultivariateNormalDiag(_Normal):
     """A normal distribution of vectors with independent components.
 
@@ -80,7 +82,6 @@ class MultivariateNormalDiag(_Normal):
         allow_nan_stats=True,
         name="MultivariateNormalDiag",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as name:
             loc, scale = scales.of_arguments(
                 loc,
@@ -88,9 +89,10 @@ class MultivariateNormalDiag(_Normal):
                 scale_diag=scale_diag,
                 scale_identity_multiplier=scale_identity_multiplier,
             )
-        self._make_normal(loc, scale, parameters, name)
+        self._make_normal(loc, scale, validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class MultivariateNormalDiagPlusLowRank(_Normal):
     """A normal distribution of vectors with the scale c I + diag(d) + V diag(e) V^T.
 
@@ -121,7 +123,6 @@ class MultivariateNormalDiagPlusLowRank(_Normal):
         allow_nan_stats=True,
         name="MultivariateNormalDiagPlusLowRank",
     ):
-        parameters = dict(locals())
         tensors = [loc, scale_diag, scale_identity_multiplier, scale_perturb_factor]
         with tf.name_scope(name, values=[*tensors, scale_perturb_diag]) as name:
             loc, scale = scales.of_arguments(
@@ -132,9 +133,10 @@ class MultivariateNormalDiagPlusLowRank(_Normal):
                 scale_perturb_factor=scale_perturb_factor,
                 scale_perturb_diag=scale_perturb_diag,
             )
-        self._make_normal(loc, scale, parameters, name)
+        self._make_normal(loc, scale, validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """MultivariateNormalDiag with the standard deviations softplus(scale_diag).
 
@@ -154,13 +156,12 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
         allow_nan_stats=True,
         name="MultivariateNormalDiagWithSoftplusScale",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[scale_diag]) as name:
             scale = tf.nn.softplus(scale_diag)
             super().__init__(loc, scale, None, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """A normal distribution of vectors, defined by its covariance.
 
@@ -183,7 +184,6 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
         allow_nan_stats=True,
         name="MultivariateNormalFullCovariance",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, covariance_matrix]) as name:
             tril = None
             if covariance_matrix is not None:
@@ -197,7 +197,6 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
                 tril = tf.cholesky(covariance)
             with tf.name_scope("init"):
                 super().__init__(loc, tril, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
 @tf.distributions.RegisterKL(_Normal, _Normal)

@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_util as _util
 from estimator_bridge.tf1.contrib.distributions import bijectors, univariate
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 
 __all__ = [
     "PoissonLogNormalQuadratureCompound",
@@ -149,6 +150,7 @@ def quadrature_scheme_softmaxnormal_quantiles(
         return grid, _equal(quadrature_size, grid.dtype)
 
 
+@keep_arguments
 class PoissonLogNormalQuadratureCompound(tf.distributions.Distribution):
     """A mixture of Poisson distributions whose log-rates are a grid of a log-normal distribution.
 
@@ -173,7 +175,6 @@ class PoissonLogNormalQuadratureCompound(tf.distributions.Distribution):
         allow_nan_stats=True,
         name="PoissonLogNormalQuadratureCompound",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale]) as name:
             self._loc, self._scale = _pair(loc, scale, ("loc", "scale"))
             grid, probs = quadrature_fn(self._loc, self._scale, quadrature_size, validate_args)
@@ -186,7 +187,6 @@ class PoissonLogNormalQuadratureCompound(tf.distributions.Distribution):
             reparameterization_type=tf.distributions.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             graph_parents=[self._loc, self._scale],
             name=name,
         )

@@ -3,10 +3,12 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_util as _util
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 
 __all__ = ["QuantizedDistribution"]
 
 
+@keep_arguments
 class QuantizedDistribution(tf.distributions.Distribution):
     """The distribution of min(high, max(low, ceil(x))): P(y) = P(y - 1 < x <= y).
 
@@ -23,7 +25,6 @@ class QuantizedDistribution(tf.distributions.Distribution):
     def __init__(
         self, distribution, low=None, high=None, validate_args=False, name="QuantizedDistribution"
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[low, high]) as name:
             self._x = distribution
             dtype = distribution.dtype
@@ -43,7 +44,6 @@ class QuantizedDistribution(tf.distributions.Distribution):
             reparameterization_type=tf.distributions.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=distribution.allow_nan_stats,
-            parameters=parameters,
             name=name,
         )
 

@@ -3,10 +3,13 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_util as _util
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+from estimator_bridge.tf1.contrib.distributions.scalar import checked
 
 __all__ = ["ExpRelaxedOneHotCategorical", "VectorDeterministic"]
 
 
+@keep_arguments
 class ExpRelaxedOneHotCategorical(tf.distributions.Distribution):
     """The logarithm of a RelaxedOneHotCategorical vector (Maddison et al., 2016, appendix C.3).
 
@@ -33,7 +36,6 @@ class ExpRelaxedOneHotCategorical(tf.distributions.Distribution):
         allow_nan_stats=True,
         name="ExpRelaxedOneHotCategorical",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[logits, probs, temperature]) as name:
             self._logits, self._probs = _util.get_logits_and_probs(
                 name=name,
@@ -43,17 +45,14 @@ class ExpRelaxedOneHotCategorical(tf.distributions.Distribution):
                 multidimensional=True,
             )
             dtype = self._logits.dtype if dtype is None else tf.as_dtype(dtype)
-            self._temperature = tf.convert_to_tensor(temperature, dtype, name="temperature")
-            if validate_args:
-                with tf.control_dependencies([tf.assert_positive(self._temperature)]):
-                    self._temperature = tf.identity(self._temperature)
+            temperature = tf.convert_to_tensor(temperature, dtype, name="temperature")
+            self._temperature = checked(temperature, tf.assert_positive, validate_args)
             self._size = tf.shape(self._logits)[-1]
         super().__init__(
             dtype=dtype,
             reparameterization_type=tf.distributions.FULLY_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             graph_parents=[self._logits, self._probs, self._temperature],
             name=name,
         )
@@ -112,6 +111,7 @@ class ExpRelaxedOneHotCategorical(tf.distributions.Distribution):
         return constant + tf.reduce_sum(scores, -1)
 
 
+@keep_arguments
 class VectorDeterministic(tf.distributions.Distribution):
     """A distribution with probability 1 at one vector.
 
@@ -136,7 +136,6 @@ class VectorDeterministic(tf.distributions.Distribution):
         allow_nan_stats=True,
         name="VectorDeterministic",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, atol, rtol]) as name:
             self._loc = tf.convert_to_tensor(loc, name="loc")
             if validate_args and self._loc.shape.ndims == 0:
@@ -149,7 +148,6 @@ class VectorDeterministic(tf.distributions.Distribution):
             reparameterization_type=tf.distributions.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             graph_parents=[self._loc],
             name=name,
         )

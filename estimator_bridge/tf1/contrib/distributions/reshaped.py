@@ -2,9 +2,12 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+
 __all__ = ["Autoregressive", "BatchReshape"]
 
 
+@keep_arguments
 class BatchReshape(tf.distributions.Distribution):
     """A distribution with its batch in another shape.
 
@@ -22,7 +25,6 @@ class BatchReshape(tf.distributions.Distribution):
     def __init__(
         self, distribution, batch_shape, validate_args=False, allow_nan_stats=True, name=None
     ):
-        parameters = dict(locals())
         name = name or "BatchReshape" + distribution.name
         with tf.name_scope(name, values=[batch_shape]) as name:
             shape = tf.convert_to_tensor(batch_shape, tf.int32, name="batch_shape")
@@ -42,7 +44,6 @@ class BatchReshape(tf.distributions.Distribution):
             reparameterization_type=distribution.reparameterization_type,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             name=name,
         )
 
@@ -165,6 +166,7 @@ def _checked(shape, static, distribution):
         return tf.identity(shape)
 
 
+@keep_arguments
 class Autoregressive(tf.distributions.Distribution):
     """p(x) = distribution_fn(x).prob(x), where an element depends on earlier ones only.
 
@@ -193,7 +195,6 @@ class Autoregressive(tf.distributions.Distribution):
         allow_nan_stats=True,
         name="Autoregressive",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name) as name:
             self._function, self._sample0 = distribution_fn, sample0
             first = distribution_fn() if sample0 is None else distribution_fn(sample0)
@@ -209,7 +210,6 @@ class Autoregressive(tf.distributions.Distribution):
             reparameterization_type=first.reparameterization_type,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
-            parameters=parameters,
             name=name,
         )
 

@@ -5,18 +5,19 @@ import tensorflow.compat.v1 as tf
 __all__ = ["Scalar", "checked"]
 
 
-def checked(tensor, assertion, validate_args, **options):
+def checked(tensor, assertion, validate_args, *limits, **options):
     """Returns a tensor, of which an assertion is run first if `validate_args`.
 
     Args:
       tensor: the tensor.
       assertion: function that returns an assertion, such as tf.assert_positive.
       validate_args: whether to run it.
-      **options: further arguments of the function.
+      *limits: further positional arguments of the function.
+      **options: further keyword arguments of the function.
     """
     if not validate_args:
         return tensor
-    with tf.control_dependencies([assertion(tensor, **options)]):
+    with tf.control_dependencies([assertion(tensor, *limits, **options)]):
         return tf.identity(tensor)
 
 
@@ -27,13 +28,12 @@ class Scalar(tf.distributions.Distribution):
       of: tensor that has the batch shape.
       dtype: dtype of samples.
       reparameterized: whether samples have gradients with respect to the parameters.
-      parameters: dictionary of the arguments of the subclass; None if it has `keep_arguments`.
       validate_args: whether to check arguments when the graph runs.
       allow_nan: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
     """
 
-    def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
+    def __init__(self, of, dtype, reparameterized, validate_args, allow_nan, name):
         self._of = of
         kinds = tf.distributions.NOT_REPARAMETERIZED, tf.distributions.FULLY_REPARAMETERIZED
         super().__init__(
@@ -41,7 +41,6 @@ class Scalar(tf.distributions.Distribution):
             reparameterization_type=kinds[reparameterized],
             validate_args=validate_args,
             allow_nan_stats=allow_nan,
-            parameters=parameters,
             name=name,
         )
 

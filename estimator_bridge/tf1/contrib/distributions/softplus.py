@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.distributions import continuous
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 
 __all__ = [
     "BetaWithSoftplusConcentration",
@@ -14,6 +15,7 @@ __all__ = [
 ]
 
 
+@keep_arguments
 class BetaWithSoftplusConcentration(tf.distributions.Beta):
     """Beta with the concentrations softplus(concentration1) and softplus(concentration0).
 
@@ -33,13 +35,12 @@ class BetaWithSoftplusConcentration(tf.distributions.Beta):
         allow_nan_stats=True,
         name="BetaWithSoftplusConcentration",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[concentration1, concentration0]) as name:
             a, b = tf.nn.softplus(concentration1), tf.nn.softplus(concentration0)
             super().__init__(a, b, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class ExponentialWithSoftplusRate(tf.distributions.Exponential):
     """Exponential with the rate softplus(rate).
 
@@ -53,12 +54,11 @@ class ExponentialWithSoftplusRate(tf.distributions.Exponential):
     def __init__(
         self, rate, validate_args=False, allow_nan_stats=True, name="ExponentialWithSoftplusRate"
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[rate]) as name:
             super().__init__(tf.nn.softplus(rate), validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class GammaWithSoftplusConcentrationRate(tf.distributions.Gamma):
     """Gamma with softplus(concentration) and softplus(rate).
 
@@ -78,13 +78,12 @@ class GammaWithSoftplusConcentrationRate(tf.distributions.Gamma):
         allow_nan_stats=True,
         name="GammaWithSoftplusConcentrationRate",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[concentration, rate]) as name:
             a, b = tf.nn.softplus(concentration), tf.nn.softplus(rate)
             super().__init__(a, b, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class InverseGammaWithSoftplusConcentrationRate(continuous.InverseGamma):
     """InverseGamma with softplus(concentration) and softplus(rate).
 
@@ -104,13 +103,12 @@ class InverseGammaWithSoftplusConcentrationRate(continuous.InverseGamma):
         allow_nan_stats=True,
         name="InverseGammaWithSoftplusConcentrationRate",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[concentration, rate]) as name:
             a, b = tf.nn.softplus(concentration), tf.nn.softplus(rate)
             super().__init__(a, b, validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class LaplaceWithSoftplusScale(tf.distributions.Laplace):
     """Laplace with the scale softplus(scale).
 
@@ -130,12 +128,11 @@ class LaplaceWithSoftplusScale(tf.distributions.Laplace):
         allow_nan_stats=True,
         name="LaplaceWithSoftplusScale",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[loc, scale]) as name:
             super().__init__(loc, tf.nn.softplus(scale), validate_args, allow_nan_stats, name)
-        self._parameters = parameters
 
 
+@keep_arguments
 class StudentTWithAbsDfSoftplusScale(tf.distributions.StudentT):
     """StudentT with the degrees of freedom floor(|df|) and the scale softplus(scale).
 
@@ -157,8 +154,6 @@ class StudentTWithAbsDfSoftplusScale(tf.distributions.StudentT):
         allow_nan_stats=True,
         name="StudentTWithAbsDfSoftplusScale",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[df, scale]) as name:
             df, scale = tf.floor(tf.abs(df)), tf.nn.softplus(scale)
             super().__init__(df, loc, scale, validate_args, allow_nan_stats, name)
-        self._parameters = parameters

@@ -6,6 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_identity as _identity
 from estimator_bridge.private_tf import distributions_util as _util
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
 
 __all__ = [
     "ConditionalDistribution",
@@ -14,6 +15,7 @@ __all__ = [
 ]
 
 
+@keep_arguments
 class TransformedDistribution(tf.distributions.Distribution):
     """The distribution of y = g(x), with x of a distribution and g a bijector.
 
@@ -43,7 +45,6 @@ class TransformedDistribution(tf.distributions.Distribution):
         validate_args=False,
         name=None,
     ):
-        parameters = dict(locals())
         name = name or ("" if bijector is None else bijector.name) + distribution.name
         with tf.name_scope(name, values=[event_shape, batch_shape]) as name:
             self._distribution = distribution
@@ -56,7 +57,6 @@ class TransformedDistribution(tf.distributions.Distribution):
                 reparameterization_type=distribution.reparameterization_type,
                 validate_args=validate_args,
                 allow_nan_stats=distribution.allow_nan_stats,
-                parameters=parameters,
                 graph_parents=distribution._graph_parents + self._bijector.graph_parents,
                 name=name,
             )

@@ -89,7 +89,7 @@ class Poisson(Scalar):
             raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
         self.rate, self.log_rate = rate, tf.log(rate) if log_rate is None else log_rate
-        super().__init__(rate, rate.dtype, False, None, validate_args, allow_nan_stats, name)
+        super().__init__(rate, rate.dtype, False, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return tf.random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)
@@ -136,9 +136,7 @@ class Deterministic(Scalar):
     ):
         self.loc = tf.convert_to_tensor(loc)
         self._slack = (atol or 0) + (rtol or 0) * tf.abs(self.loc)
-        super().__init__(
-            self.loc, self.loc.dtype, False, None, validate_args, allow_nan_stats, name
-        )
+        super().__init__(self.loc, self.loc.dtype, False, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return tf.broadcast_to(self.loc, tf.concat([[n], tf.shape(self.loc)], 0))
@@ -179,7 +177,7 @@ class Logistic(Scalar):
         self.scale = tf.convert_to_tensor(scale)
         self.loc = tf.convert_to_tensor(loc, self.scale.dtype)
         both = self.loc + self.scale
-        super().__init__(both, both.dtype, True, None, validate_args, allow_nan_stats, name)
+        super().__init__(both, both.dtype, True, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         shape = tf.concat([[n], tf.shape(self._of)], 0)

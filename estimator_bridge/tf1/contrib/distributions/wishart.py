@@ -5,6 +5,8 @@ import math
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.distributions.arguments import keep_arguments
+
 __all__ = ["WishartCholesky", "WishartFull"]
 
 
@@ -15,14 +17,15 @@ class _Wishart(tf.distributions.Distribution):
     made by Bartlett's decomposition.
     """
 
-    def _make(self, df, tril, cholesky_input_output_matrices, parameters, name):
+    def _make(self, df, tril, factors, validate_args, allow_nan_stats, name):
         """Finishes the constructor.
 
         Args:
           df: floating tensor [...], the degrees of freedom.
           tril: floating tensor [..., k, k], the lower triangular L.
-          cholesky_input_output_matrices: whether values are Cholesky factors of matrices.
-          parameters: dictionary of the arguments of the subclass.
+          factors: whether values are Cholesky factors of matrices.
+          validate_args: whether to check arguments when the graph runs.
+          allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
           name: name scope of the distribution.
         """
         with tf.name_scope("init", values=[df, tril]):
@@ -30,7 +33,7 @@ class _Wishart(tf.distributions.Distribution):
                 tril, is_non_singular=True, is_positive_definite=True, is_square=True
             )
             self._df = tf.convert_to_tensor(df, tril.dtype, name="df")
-            self._factors = cholesky_input_output_matrices
+            self._factors = factors
             self._dimension = tf.cast(
                 self._operator.domain_dimension_tensor(), tril.dtype, name="dimension"
             )
@@ -41,7 +44,7 @@ class _Wishart(tf.distributions.Distribution):
                     f"Degrees of freedom (df = {known}) cannot be less than dimension of scale "
                     f"matrix (scale.dimension = {size})"
                 )
-        elif parameters["validate_args"]:
+        elif validate_args:
             message = "Degrees of freedom cannot be less than dimension of scale matrix"
             check = tf.assert_less_equal(self._dimension, self._df, message=message)
             with tf.control_dependencies([check]):
@@ -49,9 +52,8 @@ class _Wishart(tf.distributions.Distribution):
         super().__init__(
             dtype=tril.dtype,
             reparameterization_type=tf.distributions.FULLY_REPARAMETERIZED,
-            validate_args=parameters["validate_args"],
-            allow_nan_stats=parameters["allow_nan_stats"],
-            parameters=parameters,
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
             graph_parents=[self._df, self._dimension, tril],
             name=name,
         )
@@ -196,6 +198,7 @@ class _Wishart(tf.distributions.Distribution):
         return tf.cholesky(self.variance())
 
 
+@keep_arguments
 class WishartCholesky(_Wishart):
     """The Wishart distribution, with the Cholesky factor of its scale.
 
@@ -220,7 +223,6 @@ class WishartCholesky(_Wishart):
         allow_nan_stats=True,
         name="WishartCholesky",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[scale]) as name:
             scale = tf.convert_to_tensor(scale, name="scale")
             if validate_args:
@@ -229,9 +231,11 @@ class WishartCholesky(_Wishart):
                 )
                 with tf.control_dependencies([check]):
                     scale = tf.identity(scale)
-            self._make(df, scale, cholesky_input_output_matrices, parameters, name)
+            factors = cholesky_input_output_matrices
+            self._make(df, scale, factors, validate_args, allow_nan_stats, name)
 
 
+@keep_arguments
 class WishartFull(_Wishart):
     """The Wishart distribution, with its scale.
 
@@ -256,7 +260,6 @@ class WishartFull(_Wishart):
         allow_nan_stats=True,
         name="WishartFull",
     ):
-        parameters = dict(locals())
         with tf.name_scope(name, values=[scale]) as name:
             scale = tf.convert_to_tensor(scale, name="scale")
             if validate_args:
@@ -264,5 +267,5 @@ class WishartFull(_Wishart):
                 check = tf.assert_equal(scale, tf.matrix_transpose(scale), message=message)
                 with tf.control_dependencies([check]):
                     scale = tf.identity(scale)
-            factor = tf.cholesky(scale)
-            self._make(df, factor, cholesky_input_output_matrices, parameters, name)
+            factors = cholesky_input_output_matrices
+            self._make(df, tf.cholesky(scale), factors, validate_args, allow_nan_stats, name)

@@ -6,6 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distributions_bijector as _base
 from estimator_bridge.private_tf import distributions_util as _util
+from estimator_bridge.tf1.contrib.distributions.scalar import checked
 
 __all__ = [
     "Elementwise",
@@ -38,10 +39,7 @@ class Elementwise(_base.Bijector):
           *limits: further arguments of the assertion.
           **options: further arguments of the assertion.
         """
-        if not self.validate_args:
-            return x
-        with tf.control_dependencies([assertion(x, *limits, **options)]):
-            return tf.identity(x)
+        return checked(x, assertion, self.validate_args, *limits, **options)
 
     def within(self, y, low, high, message):
         """Returns y, of which low <= y <= high is checked if `validate_args`.
