@@ -8,7 +8,7 @@ from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.dense import finish
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
 from estimator_bridge.tf1.contrib.layers.utils import get_variable_collections, n_positive_integers
-from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
+from estimator_bridge.tf1.contrib.layers.variables import bias_adder, layer_variable, static_size
 
 _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()
@@ -37,34 +37,6 @@ def find_channels_axis(data_format, rank):
     ):
         raise ValueError(f"data_format: {data_format!r} is unknown")
     return 1 if data_format and data_format.startswith("NC") else rank - 1
-
-
-def bias_adder(num_outputs, dtype, data_format, initializer, regularizer, trainable, collections):
-    """Returns a function that adds the biases, or None without an initializer.
-
-    Args:
-      num_outputs: int, number of output channels.
-      dtype: dtype of the biases.
-      data_format: name such as `NHWC` or `NCHW`; None for channels last.
-      initializer: initializer of the biases, or None.
-      regularizer: regularizer of the biases, or None.
-      trainable: whether the variables are trainable.
-      collections: collections for the biases.
-
-    Returns:
-      Function from the outputs to the outputs with bias, or None.
-    """
-    if initializer is None:
-        return None
-
-    def bias(values):
-        biases = layer_variable(
-            "biases", [num_outputs], dtype, initializer, regularizer, trainable, collections
-        )
-        channels_first = data_format is not None and data_format.startswith("NC")
-        return tf.nn.bias_add(values, biases, data_format="NCHW" if channels_first else None)
-
-    return bias
 
 
 @add_arg_scope

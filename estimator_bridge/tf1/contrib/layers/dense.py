@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
 from estimator_bridge.tf1.contrib.layers.utils import collect_named_outputs
-from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
+from estimator_bridge.tf1.contrib.layers.variables import bias_adder, layer_variable, static_size
 
 _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()
@@ -43,6 +43,24 @@ def finish(
     if activation_fn is not None:
         outputs = activation_fn(outputs)
     return collect_named_outputs(outputs_collections, scope.name, outputs)
+
+
+def multiply(inputs, weights):
+    """Returns the product over the last axis of the inputs.
+
+    Args:
+      inputs: floating tensor [batch, ..., inputs] of known rank.
+      weights: floating tensor [inputs, outputs].
+
+    Returns:
+      Tensor [batch, ..., outputs].
+    """
+    rank = inputs.shape.ndims
+    if rank == 2:
+        return tf.matmul(inputs, weights)
+    outputs = tf.tensordot(inputs, weights, [[rank - 1], [0]])
+    outputs.set_shape(inputs.shape[:-1].concatenate(weights.shape[1:]))
+    return outputs
 
 
 @add_arg_scope
@@ -108,26 +126,11 @@ def fully_connected(
             trainable,
             variables_collections,
         )
-        if rank == 2:
-            outputs = tf.matmul(inputs, weights)
-        else:
-            outputs = tf.tensordot(inputs, weights, [[rank - 1], [0]])
-            outputs.set_shape(inputs.shape[:-1].concatenate([num_outputs]))
-        bias = None
-        if biases_initializer is not None:
-
-            def bias(values):
-                biases = layer_variable(
-                    "biases",
-                    [num_outputs],
-                    dtype,
-                    biases_initializer,
-                    biases_regularizer,
-                    trainable,
-                    variables_collections,
-                )
-                return tf.nn.bias_add(values, biases)
-
+        outputs = multiply(inputs, weights)
+        bias = bias_adder(
+            *(num_outputs, dtype, None, biases_initializer, biases_regularizer, trainable),
+            variables_collections,
+        )
         return finish(
             outputs, sc, activation_fn, normalizer_fn, normalizer_params, bias, outputs_collections
         )

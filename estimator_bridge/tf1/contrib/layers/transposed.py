@@ -3,11 +3,11 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
-from estimator_bridge.tf1.contrib.layers.convolutional import bias_adder, find_channels_axis
+from estimator_bridge.tf1.contrib.layers.convolutional import find_channels_axis
 from estimator_bridge.tf1.contrib.layers.dense import finish
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
 from estimator_bridge.tf1.contrib.layers.utils import n_positive_integers
-from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
+from estimator_bridge.tf1.contrib.layers.variables import bias_adder, layer_variable, static_size
 
 _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()

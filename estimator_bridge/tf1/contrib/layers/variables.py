@@ -5,7 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.framework.variables import model_variable
 from estimator_bridge.tf1.contrib.layers.utils import get_variable_collections
 
-__all__ = ["layer_variable", "static_size"]
+__all__ = ["bias_adder", "layer_variable", "static_size"]
 
 
 def layer_variable(
@@ -35,6 +35,34 @@ def layer_variable(
         trainable=trainable,
         collections=list(collections or ()),
     )
+
+
+def bias_adder(num_outputs, dtype, data_format, initializer, regularizer, trainable, collections):
+    """Returns a function that adds the biases, or None without an initializer.
+
+    Args:
+      num_outputs: int, number of output channels.
+      dtype: dtype of the biases.
+      data_format: name such as `NHWC` or `NCHW`; None for channels last.
+      initializer: initializer of the biases, or None.
+      regularizer: regularizer of the biases, or None.
+      trainable: whether the variables are trainable.
+      collections: collections for the biases.
+
+    Returns:
+      Function from the outputs to the outputs with bias, or None.
+    """
+    if initializer is None:
+        return None
+
+    def bias(values):
+        biases = layer_variable(
+            "biases", [num_outputs], dtype, initializer, regularizer, trainable, collections
+        )
+        channels_first = data_format is not None and data_format.startswith("NC")
+        return tf.nn.bias_add(values, biases, data_format="NCHW" if channels_first else None)
+
+    return bias
 
 
 def static_size(inputs, axis, layer):

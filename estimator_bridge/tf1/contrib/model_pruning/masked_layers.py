@@ -3,11 +3,11 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
-from estimator_bridge.tf1.contrib.layers.convolutional import bias_adder, find_channels_axis
-from estimator_bridge.tf1.contrib.layers.dense import finish
+from estimator_bridge.tf1.contrib.layers.convolutional import find_channels_axis
+from estimator_bridge.tf1.contrib.layers.dense import finish, multiply
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
 from estimator_bridge.tf1.contrib.layers.utils import n_positive_integers
-from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
+from estimator_bridge.tf1.contrib.layers.variables import bias_adder, layer_variable, static_size
 from estimator_bridge.tf1.contrib.model_pruning.masks import collect_masked
 
 __all__ = ["masked_convolution", "masked_fully_connected"]
@@ -174,11 +174,7 @@ def masked_fully_connected(
         )
         mask = _mask(shape, dtype)
         masked = collect_masked(weights, mask, _threshold(dtype))
-        if rank == 2:
-            outputs = tf.matmul(inputs, masked)
-        else:
-            outputs = tf.tensordot(inputs, masked, [[rank - 1], [0]])
-            outputs.set_shape(inputs.shape[:-1].concatenate([num_outputs]))
+        outputs = multiply(inputs, masked)
         bias = bias_adder(
             *(num_outputs, dtype, None, biases_initializer, biases_regularizer, trainable),
             variables_collections,

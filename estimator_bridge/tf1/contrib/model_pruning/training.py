@@ -1,10 +1,12 @@
 """The training loop of `tf.contrib.slim` with an update of the masks after each step."""
 
+import tensorflow.compat.v1 as tf
+
 from estimator_bridge.tf1.contrib.slim import learning as _learning
 
 __all__ = ["train"]
 
-_DEFAULT = object()
+_DEFAULT = tf.train.Supervisor.USE_DEFAULT
 
 
 def train(
@@ -76,32 +78,29 @@ def train(
         session.run(mask_update_op)
         return loss, ends
 
-    options = {
-        "train_step_kwargs": train_step_kwargs,
-        "init_op": init_op,
-        "local_init_op": local_init_op,
-        "ready_op": ready_op,
-        "summary_op": summary_op,
-        "summary_writer": summary_writer,
-    }
     return _learning.train(
         train_op,
         logdir,
         train_step_fn=step_and_prune,
+        train_step_kwargs=train_step_kwargs,
         log_every_n_steps=log_every_n_steps,
         graph=graph,
         master=master,
         is_chief=is_chief,
         global_step=global_step,
         number_of_steps=number_of_steps,
+        init_op=init_op,
         init_feed_dict=init_feed_dict,
+        local_init_op=local_init_op,
         init_fn=init_fn,
+        ready_op=ready_op,
+        summary_op=summary_op,
         save_summaries_secs=save_summaries_secs,
+        summary_writer=summary_writer,
         startup_delay_steps=startup_delay_steps,
         saver=saver,
         save_interval_secs=save_interval_secs,
         sync_optimizer=sync_optimizer,
         session_config=session_config,
         trace_every_n_steps=trace_every_n_steps,
-        **{name: value for name, value in options.items() if value is not _DEFAULT},
     )
