@@ -27,6 +27,7 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
+from estimator_bridge.tf1 import guarded
 from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
@@ -136,6 +137,9 @@ _PRIVATE = frozenset(
 )
 
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+
+# What an import finds in place of what may not exist.
+_STAND_INS = (StandIn, PrivatePath)
 
 _tf2_packages = set(TF2_PACKAGES)
 
@@ -255,6 +259,7 @@ class _Importer:
             module = self._private(name, parts, globals, locals, fromlist)
         elif parts:
             module = self._public(name, parts, globals, locals, fromlist)
+        _fail_as_expected(module, ".".join(parts), fromlist)
         if not fromlist:
             return view
         in_contrib = f"tf.{'.'.join(parts)}" if parts[:1] == ["contrib"] else ""
@@ -309,6 +314,41 @@ class _Importer:
                 raise
             # It may lack a package that the view has. `pydoc.locate` looks at the error's name.
             raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
+
+
+def _fail_as_expected(module, path, fromlist):
+    """Raises the error of 1.15 where the program catches it.
+
+    Args:
+      module: what is imported.
+      path: its path below tensorflow.
+      fromlist: the names to import from it.
+
+    Raises:
+      ImportError: neither this package nor 1.15 has the module or a name in it, and the statement
+        is in a `try` that catches this error.
+    """
+    if isinstance(module, _STAND_INS) and not guarded.was_in_1_15(path):
+        missing = f"tensorflow.{path}"
+        if guarded.expects(_importing_frame(), module_missing=True):
+            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+        return
+    for name in fromlist:
+        if name == "*" or name.startswith("__"):
+            continue
+        missing = not hasattr(module, name) or isinstance(getattr(module, name), _STAND_INS)
+        if not missing or guarded.was_in_1_15(path, name):
+            continue
+        if guarded.expects(_importing_frame(), module_missing=False):
+            whole = f"tensorflow.{path}".rstrip(".")
+            raise ImportError(f"cannot import name {name!r} from {whole!r}", name=whole)
+
+
+def _importing_frame() -> types.FrameType:
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def _with_stand_ins(module, fromlist, in_contrib):

@@ -1,0 +1,106 @@
+"""Finds imports that failed on 1.15, and that a program expects to fail.
+
+    try:
+        from tensorflow.contrib.rnn.python.ops.core_rnn_cell_impl import linear
+    except ImportError:
+        from tensorflow.contrib.layers import linear
+
+A missing name has a stand-in, which fails where it is used. Here the program must get the
+ImportError of 1.15 instead, or it would not take its other way.
+"""
+
+import ast
+import functools
+import linecache
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Optional
+
+__all__ = ["expects", "was_in_1_15"]
+
+# Lines "module: name name ...", which tools/record_names_of_1_15.py writes.
+_NAMES = Path(__file__).with_name("names_of_1_15.txt")
+
+# Handlers that catch an ImportError; without a type, a handler catches all.
+_CATCH = frozenset(["", "ImportError", "Exception", "BaseException"])
+_CATCH_NO_MODULE = _CATCH | {"ModuleNotFoundError"}
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@functools.cache
+def _modules() -> dict[str, frozenset[str]]:
+    lines = _NAMES.read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {module: frozenset(names.split()) for module, _, names in pairs}
+
+
+def was_in_1_15(module: str, name: Optional[str] = None) -> bool:
+    """Returns whether 1.15.5 had a module of those with stand-ins, or a name in it.
+
+    Args:
+      module: its path below tensorflow, such as contrib.layers.python.layers.
+      name: a name or a module in it; None for the module itself.
+    """
+    if name is None:
+        return module in _modules()
+    return name in _modules().get(module, ()) or f"{module}.{name}" in _modules()
+
+
+def expects(frame: FrameType, module_missing: bool) -> bool:
+    """Returns whether the statement that runs is in a `try` that catches an ImportError.
+
+    False where the source is not known.
+
+    Args:
+      frame: of the statement.
+      module_missing: whether a module is missing, rather than a name in it.
+    """
+    file = frame.f_code.co_filename
+    text = "".join(linecache.getlines(file, frame.f_globals))
+    wanted = _CATCH_NO_MODULE if module_missing else _CATCH
+    return any(
+        first <= frame.f_lineno <= last and caught & wanted
+        for first, last, caught in _guarded(text)
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _guarded(text: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
+    """Returns (first line, last line, names of what is caught) of the statements in a `try`."""
+    try:
+        return tuple(_in_try(ast.parse(text).body, frozenset()))
+    except SyntaxError:
+        return ()
+
+
+def _in_try(
+    statements: list[ast.stmt], caught: frozenset[str]
+) -> Iterator[tuple[int, int, frozenset[str]]]:
+    for one in statements:
+        blocks = [
+            block
+            for block in (getattr(one, name, []) for name in ("body", "orelse", "finalbody"))
+            if isinstance(block, list)
+        ]
+        handlers = getattr(one, "handlers", [])
+        if not any(blocks) and caught:
+            yield one.lineno, one.end_lineno or one.lineno, caught
+        if isinstance(one, ast.Try):
+            types = [name for handler in handlers for name in _types(handler)]
+            yield from _in_try(one.body, caught.union(types))
+            blocks = [one.orelse, one.finalbody]
+        # What a function does happens when it is called, perhaps elsewhere.
+        inner = frozenset() if isinstance(one, _FUNCTIONS) else caught
+        for block in [*blocks, *(handler.body for handler in handlers)]:
+            yield from _in_try(block, inner)
+
+
+def _types(handler: ast.ExceptHandler) -> list[str]:
+    """Returns the names of what a handler catches; "" for everything."""
+    kind = handler.type
+    if kind is None:
+        return [""]
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return [getattr(one, "attr", getattr(one, "id", "?")) for one in kinds]
