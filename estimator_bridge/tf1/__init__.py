@@ -12,6 +12,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
+  operations.py      attributes of operations and graphs
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
   shapes.py          dimensions given as floats
@@ -86,6 +87,7 @@ def _build_view() -> types.ModuleType:
         moved,
         old_checkpoints,
         open_sessions,
+        operations,
         removed,
         shapes,
         view,
@@ -97,6 +99,7 @@ def _build_view() -> types.ModuleType:
     moved.install()
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
+    operations.install()
     open_sessions.install()
     old_checkpoints.install()
     keras_names.install()
