@@ -3,7 +3,7 @@
 import importlib
 from typing import Any, Optional
 
-__all__ = ["find", "find_module", "is_module"]
+__all__ = ["find", "find_module", "is_module", "is_named_as_function"]
 
 _ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
 _ESTIMATOR_SERIES = "tensorflow_estimator.python.estimator.canned.timeseries."
@@ -16,6 +16,7 @@ _HOMES = {
     "distribute.python": ("tensorflow.python.distribute",),
     "distribute.python.values": ("tensorflow.python.distribute.values",),
     "distribute.python.cross_tower_ops": ("tensorflow.python.distribute.cross_device_ops",),
+    "estimator.python.estimator.multi_head": (f"{_OURS}estimator.heads",),
     "framework.python.framework.tensor_util": ("tensorflow.python.framework.tensor_util",),
     **{
         f"learn.python.learn.learn_io.{name}": (f"{_OURS}learn.learn_io",)
@@ -82,6 +83,16 @@ _MODULES = {
     },
 }
 
+# Private modules that have the name of one of their public functions; programs import the module.
+_NAMED_AS_FUNCTIONS = {
+    "data.python.ops": ("get_single_element", "unique"),
+    "estimator.python.estimator": ("multi_head", "replicate_model_fn"),
+    "factorization.python.ops": ("gmm",),
+    "image.python.ops": ("dense_image_warp", "interpolate_spline", "sparse_image_warp"),
+    "nn.python.ops": ("alpha_dropout", "scaled_softplus"),
+    "sparsemax.python.ops": ("sparsemax", "sparsemax_loss"),
+}
+
 
 def find_module(path: str, name: str) -> Optional[Any]:
     """Returns a private module of `tf.contrib` that programs import as such, or None.
@@ -92,6 +103,16 @@ def find_module(path: str, name: str) -> Optional[Any]:
     """
     module = _MODULES.get(path.partition("contrib.")[2], {}).get(name)
     return None if module is None else importlib.import_module(module)
+
+
+def is_named_as_function(path: str, name: str) -> bool:
+    """Returns whether a name of a private package of `tf.contrib` was a module, not its function.
+
+    Args:
+      path: the path of the package, such as tf.contrib.nn.python.ops.
+      name: the name.
+    """
+    return name in _NAMED_AS_FUNCTIONS.get(path.partition("contrib.")[2], ())
 
 
 def is_module(path: str) -> bool:

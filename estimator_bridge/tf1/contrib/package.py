@@ -68,6 +68,8 @@ class PrivatePath(types.ModuleType):
         module = homes.find_module(self.__name__, name)
         if module is not None:
             return module
+        if homes.is_named_as_function(self.__name__, name):
+            return self.step(name)
         if hasattr(self._package, name) and name != "python":
             value = getattr(self._package, name)
             own = f"{self._package.__name__}.{name}"

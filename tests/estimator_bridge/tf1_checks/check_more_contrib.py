@@ -536,6 +536,52 @@ def test_gradients_of_memory_saving_programs():
             np.testing.assert_array_equal(one, other)
 
 
+def test_private_modules_that_have_the_names_of_functions_are_modules():
+    from tensorflow.contrib.data.python.ops import get_single_element, unique
+    from tensorflow.contrib.estimator.python.estimator import multi_head, replicate_model_fn
+    from tensorflow.contrib.factorization.python.ops import gmm
+    from tensorflow.contrib.framework.python.ops import arg_scope
+    from tensorflow.contrib.image.python.ops import (
+        dense_image_warp,
+        interpolate_spline,
+        sparse_image_warp,
+    )
+    from tensorflow.contrib.nn.python.ops import alpha_dropout, scaled_softplus
+    from tensorflow.contrib.sparsemax.python.ops import sparsemax, sparsemax_loss
+
+    assert unique.unique is contrib.data.unique
+    assert get_single_element.get_single_element is contrib.data.get_single_element
+    assert multi_head.multi_head is contrib.estimator.multi_head
+    assert replicate_model_fn.replicate_model_fn is contrib.estimator.replicate_model_fn
+    assert replicate_model_fn.TowerOptimizer is contrib.estimator.TowerOptimizer
+    assert gmm.GMM is contrib.factorization.GMM
+    assert dense_image_warp.dense_image_warp is contrib.image.dense_image_warp
+    assert interpolate_spline.interpolate_spline is contrib.image.interpolate_spline
+    assert sparse_image_warp.sparse_image_warp is contrib.image.sparse_image_warp
+    assert alpha_dropout.alpha_dropout is contrib.nn.alpha_dropout
+    assert scaled_softplus.scaled_softplus is contrib.nn.scaled_softplus
+    assert sparsemax.sparsemax is contrib.sparsemax.sparsemax
+    assert sparsemax_loss.sparsemax_loss is contrib.sparsemax.sparsemax_loss
+    # 1.15 imports all names of this module into its package, among them the function.
+    assert arg_scope is contrib.framework.arg_scope
+
+
+def test_private_names_of_contrib_estimator_can_be_used():
+    from tensorflow.contrib.estimator.python.estimator import multi_head, rnn
+
+    class Derived(multi_head._MultiHead):
+        pass
+
+    heads = [contrib.estimator.regression_head(name=name) for name in ("one", "other")]
+    assert Derived(heads).logits_dimension == 2
+    assert (rnn._DEFAULT_LEARNING_RATE, rnn._DEFAULT_CLIP_NORM) == (0.05, 5.0)
+    assert not hasattr(rnn, "__path__")
+    joined = rnn._concatenate_context_input(tf.zeros([2, 3, 4]), tf.ones([2, 5]))
+    assert joined.shape.as_list()[2] == 9
+    with tf.Session() as session:
+        assert session.run(joined)[1, 2].tolist() == [0.0] * 4 + [1.0] * 5
+
+
 def test_functional_rnn_takes_a_cell_that_is_no_rnn_cell():
     class Sum:
         output_size = 3

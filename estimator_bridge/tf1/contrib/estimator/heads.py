@@ -19,6 +19,9 @@ __all__ = [
     "regression_head",
 ]
 
+# 1.15 has it under this name; programs derive heads from it.
+_MultiHead = MultiHead
+
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 

@@ -11,9 +11,9 @@ from estimator_bridge.tf1.contrib.estimator import heads as _heads
 
 __all__ = ["RNNClassifier", "RNNEstimator"]
 
-# For an optimizer that is given by its name.
-_LEARNING_RATE = 0.05
-_CLIP_NORM = 5.0
+# For an optimizer that is given by its name. The names are those of 1.15, which programs import.
+_DEFAULT_LEARNING_RATE = 0.05
+_DEFAULT_CLIP_NORM = 5.0
 
 _CELLS = {
     "basic_rnn": tf.nn.rnn_cell.BasicRNNCell,
@@ -37,6 +37,11 @@ def _make_cell_fn(num_units, cell_type):
     return rnn_cell_fn
 
 
+# Programs import this name of 1.15; the public function has the other order of arguments.
+def _concatenate_context_input(sequence_input, context_input):
+    return _columns.concatenate_context_input(context_input, sequence_input)
+
+
 def _build_logits(features, mode, cell_fn, columns, context_columns, units, partitioner, all_steps):
     """Returns the logits, of the last step or of all, and the mask of the steps [batch, length]."""
     # The names of the scopes are those of 1.x, so that its checkpoints are restored.
@@ -47,7 +52,7 @@ def _build_logits(features, mode, cell_fn, columns, context_columns, units, part
         tf.summary.histogram("sequence_length", lengths)
         if context_columns:
             context = tf.feature_column.input_layer(features, context_columns)
-            inputs = _columns.concatenate_context_input(context, inputs)
+            inputs = _concatenate_context_input(inputs, context)
     outputs, _ = tf.nn.dynamic_rnn(cell_fn(mode), inputs, lengths, dtype=tf.float32)
     if not all_steps:
         last = tf.maximum(tf.to_int32(lengths) - 1, 0)
@@ -99,8 +104,8 @@ class RNNEstimator(tf.estimator.Estimator):
         def model_fn(features, labels, mode, config):
             step = optimizer
             if not isinstance(optimizer, tf.train.Optimizer):
-                step = _optimizers.get_optimizer_instance(optimizer, _LEARNING_RATE)
-                step = _extenders.clip_gradients_by_norm(step, _CLIP_NORM)
+                step = _optimizers.get_optimizer_instance(optimizer, _DEFAULT_LEARNING_RATE)
+                step = _extenders.clip_gradients_by_norm(step, _DEFAULT_CLIP_NORM)
             split = functools.partial(
                 tf.min_max_variable_partitioner, max_partitions=config.num_ps_replicas
             )
