@@ -1,7 +1,10 @@
 """`tf.contrib.feature_column`: columns of sequences."""
 
+from typing import Any
+
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import feature_column as _fc_v1
 from estimator_bridge.private_tf import feature_column_v2 as _fc
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
@@ -17,7 +20,64 @@ sequence_categorical_column_with_vocabulary_file = (
 sequence_categorical_column_with_vocabulary_list = (
     _columns.sequence_categorical_column_with_vocabulary_list
 )
-sequence_numeric_column = _columns.sequence_numeric_column
+
+_SequenceNumeric: Any = type(_columns.sequence_numeric_column("key"))
+
+
+class _Transformed:
+    """The values that a v1 column reads, as v2 columns ask for them.
+
+    Args:
+      inputs: the LazyBuilder that a v1 column is given.
+    """
+
+    def __init__(self, inputs):
+        self._inputs = inputs
+
+    def get(self, key, state_manager):
+        del state_manager
+        return self._inputs.get(key)
+
+
+class SequenceNumericColumn(_SequenceNumeric, _fc_v1._SequenceDenseColumn):
+    """A numeric column of sequences that is also a v1 column, as that of 1.15's tf.contrib is.
+
+    The functions of v1 refuse other columns, such as make_parse_example_spec, which
+    `tf.estimator.classifier_parse_example_spec` calls.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _parse_example_spec(self):
+        return self.parse_example_spec
+
+    @property
+    def _variable_shape(self):
+        return self.variable_shape
+
+    def _transform_feature(self, inputs):
+        return self.transform_feature(_Transformed(inputs), None)
+
+    def _get_sequence_dense_tensor(self, inputs, weight_collections=None, trainable=None):
+        del weight_collections, trainable  # It has no variables.
+        return self.get_sequence_dense_tensor(_Transformed(inputs), None)
+
+
+def sequence_numeric_column(
+    key, shape=(1,), default_value=0.0, dtype=tf.float32, normalizer_fn=None
+):
+    """Returns a column of sequences of numbers.
+
+    Args:
+      key: name of the feature.
+      shape: shape of the value of one step.
+      default_value: the number that pads shorter sequences.
+      dtype: type of the values.
+      normalizer_fn: function of the sparse values, or None.
+    """
+    made = _columns.sequence_numeric_column(key, shape, default_value, dtype, normalizer_fn)
+    return SequenceNumericColumn(*made)
 
 
 class _ColumnVariables(_fc.StateManager):

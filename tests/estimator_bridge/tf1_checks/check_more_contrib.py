@@ -582,6 +582,23 @@ def test_private_names_of_contrib_estimator_can_be_used():
         assert session.run(joined)[1, 2].tolist() == [0.0] * 4 + [1.0] * 5
 
 
+def test_numeric_columns_of_sequences_are_columns_of_v1_too():
+    from tensorflow.python.feature_column import feature_column as v1
+
+    column = contrib.feature_column.sequence_numeric_column("x", normalizer_fn=lambda x: x * 2.0)
+    expected = {"x": tf.VarLenFeature(tf.float32)}
+    assert tf.feature_column.make_parse_example_spec([column]) == expected
+    spec = tf.estimator.classifier_parse_example_spec([column], "y", tf.int64)
+    assert sorted(spec) == ["x", "y"]
+    values = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1.0, 2.0, 3.0], [2, 2])
+    dense, lengths = column._get_sequence_dense_tensor(v1._LazyBuilder({"x": values}))
+    layer, _ = contrib.feature_column.sequence_input_layer({"x": values}, [column])
+    with tf.Session() as session:
+        one, other, steps = session.run([dense, layer, lengths])
+    assert one.tolist() == other.tolist() == [[[2.0], [4.0]], [[6.0], [0.0]]]
+    assert steps.tolist() == [2, 1]
+
+
 def test_functional_rnn_takes_a_cell_that_is_no_rnn_cell():
     class Sum:
         output_size = 3
