@@ -13,39 +13,15 @@ import ast
 import functools
 import linecache
 from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType
-from typing import Optional
 
-__all__ = ["expects", "was_in_1_15"]
-
-# Lines "module: name name ...", which tools/record_names_of_1_15.py writes.
-_NAMES = Path(__file__).with_name("names_of_1_15.txt")
+__all__ = ["expects"]
 
 # Handlers that catch an ImportError; without a type, a handler catches all.
 _CATCH = frozenset(["", "ImportError", "Exception", "BaseException"])
 _CATCH_NO_MODULE = _CATCH | {"ModuleNotFoundError"}
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@functools.cache
-def _modules() -> dict[str, frozenset[str]]:
-    lines = _NAMES.read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition(":") for line in lines)
-    return {module: frozenset(names.split()) for module, _, names in pairs}
-
-
-def was_in_1_15(module: str, name: Optional[str] = None) -> bool:
-    """Returns whether 1.15.5 had a module of those with stand-ins, or a name in it.
-
-    Args:
-      module: its path below tensorflow, such as contrib.layers.python.layers.
-      name: a name or a module in it; None for the module itself.
-    """
-    if name is None:
-        return module in _modules()
-    return name in _modules().get(module, ()) or f"{module}.{name}" in _modules()
 
 
 def expects(frame: FrameType, module_missing: bool) -> bool:

@@ -27,7 +27,7 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
-from estimator_bridge.tf1 import guarded
+from estimator_bridge.tf1 import guarded, names_of_1_15
 from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
@@ -328,7 +328,7 @@ def _fail_as_expected(module, path, fromlist):
       ImportError: neither this package nor 1.15 has the module or a name in it, and the statement
         is in a `try` that catches this error.
     """
-    if isinstance(module, _STAND_INS) and not guarded.was_in_1_15(path):
+    if isinstance(module, _STAND_INS) and not names_of_1_15.has(path):
         missing = f"tensorflow.{path}"
         if guarded.expects(_importing_frame(), module_missing=True):
             raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
@@ -337,7 +337,7 @@ def _fail_as_expected(module, path, fromlist):
         if name == "*" or name.startswith("__"):
             continue
         missing = not hasattr(module, name) or isinstance(getattr(module, name), _STAND_INS)
-        if not missing or guarded.was_in_1_15(path, name):
+        if not missing or names_of_1_15.has(path, name):
             continue
         if guarded.expects(_importing_frame(), module_missing=False):
             whole = f"tensorflow.{path}".rstrip(".")

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any, Optional
 
-__all__ = ["find", "find_module", "is_module", "is_named_as_function"]
+__all__ = ["find", "find_module", "is_module"]
 
 _ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
 _ESTIMATOR_SERIES = "tensorflow_estimator.python.estimator.canned.timeseries."
@@ -83,16 +83,6 @@ _MODULES = {
     },
 }
 
-# Private modules that have the name of one of their public functions; programs import the module.
-_NAMED_AS_FUNCTIONS = {
-    "data.python.ops": ("get_single_element", "unique"),
-    "estimator.python.estimator": ("multi_head", "replicate_model_fn"),
-    "factorization.python.ops": ("gmm",),
-    "image.python.ops": ("dense_image_warp", "interpolate_spline", "sparse_image_warp"),
-    "nn.python.ops": ("alpha_dropout", "scaled_softplus"),
-    "sparsemax.python.ops": ("sparsemax", "sparsemax_loss"),
-}
-
 
 def find_module(path: str, name: str) -> Optional[Any]:
     """Returns a private module of `tf.contrib` that programs import as such, or None.
@@ -103,16 +93,6 @@ def find_module(path: str, name: str) -> Optional[Any]:
     """
     module = _MODULES.get(path.partition("contrib.")[2], {}).get(name)
     return None if module is None else importlib.import_module(module)
-
-
-def is_named_as_function(path: str, name: str) -> bool:
-    """Returns whether a name of a private package of `tf.contrib` was a module, not its function.
-
-    Args:
-      path: the path of the package, such as tf.contrib.nn.python.ops.
-      name: the name.
-    """
-    return name in _NAMED_AS_FUNCTIONS.get(path.partition("contrib.")[2], ())
 
 
 def is_module(path: str) -> bool:

@@ -5,6 +5,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
+from estimator_bridge.tf1 import names_of_1_15
 from estimator_bridge.tf1.contrib import homes
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, NotSuppliedError, advise
 
@@ -68,13 +69,15 @@ class PrivatePath(types.ModuleType):
         module = homes.find_module(self.__name__, name)
         if module is not None:
             return module
-        if homes.is_named_as_function(self.__name__, name):
-            return self.step(name)
         if hasattr(self._package, name) and name != "python":
             value = getattr(self._package, name)
             own = f"{self._package.__name__}.{name}"
             if isinstance(value, types.ModuleType) and value.__name__ == own:
                 return _complete(value, f"{self.__name__}.{name}", self._package)
+            below = self.__name__.partition(".")[2]
+            if not isinstance(value, types.ModuleType) and names_of_1_15.has_module(below, name):
+                # A module that has the name of its function.
+                return self.step(name)
             return value
         moved = homes.find(self.__name__, name)
         return self.step(name) if moved is None else moved
