@@ -80,6 +80,7 @@ def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
+        addition,
         batched_queues,
         keras_classes,
         keras_names,
@@ -98,6 +99,7 @@ def _build_view() -> types.ModuleType:
     module = view.build(tensorflow)
     moved.install()
     removed.install(tensorflow.compat.v1, module)
+    addition.install(tensorflow)
     shapes.install()
     operations.install()
     open_sessions.install()

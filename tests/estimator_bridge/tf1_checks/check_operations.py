@@ -1,0 +1,28 @@
+"""Operations of a graph."""
+
+import numpy as np
+import tensorflow as tf
+
+
+def test_add_is_the_operation_of_1_x():
+    # Programs look for it by its type. It was AddV2.
+    with tf.Graph().as_default(), tf.Session() as session:
+        first, variable = tf.constant([2.0]), tf.Variable([3.0])
+        totals = [
+            tf.add(first, variable),
+            tf.math.add(1.0, first, name="named"),
+            tf.add(np.float32(1), np.ones(2, np.float32)),
+            tf.add(["a"], "b"),
+        ]
+        assert [total.op.type for total in totals] == ["Add"] * 4
+        assert [total.op.name for total in totals] == ["Add", "named", "Add_1", "Add_2"]
+        resource = tf.get_variable("resource", [1], use_resource=True)
+        assert tf.add(first, resource).op.type == "Add"
+        assert (first + variable).op.type == "AddV2"
+        session.run(variable.initializer)
+        values = [value.tolist() for value in session.run(totals)]
+        assert values == [[5.0], [3.0], [2.0, 2.0], [b"ab"]]
+        (gradient,) = tf.gradients(totals[0], variable)
+        assert session.run(gradient) == [1.0]
+        ragged = tf.ragged.constant([[1], [2, 3]])
+        assert session.run(tf.add(ragged, ragged)).to_list() == [[2], [4, 6]]
