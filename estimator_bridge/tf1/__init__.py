@@ -4,6 +4,8 @@
 return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators and a `tf.contrib`.
 
   imports.py         which modules get the view, and which get TensorFlow 2
+  guarded.py         imports that a program expects to fail
+  names_of_1_15.py   the modules of 1.15 and their names
   view.py            the view itself
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
@@ -13,6 +15,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
   operations.py      attributes of operations and graphs
+  addition.py        the operation of tf.add
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
   shapes.py          dimensions given as floats
