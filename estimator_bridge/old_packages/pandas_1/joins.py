@@ -1,8 +1,8 @@
-"""Rows of joined frames are grouped by their keys, as in pandas 1.
+"""Joined frames have the rows and the columns that they had in pandas 1.
 
 The rows of a key stand together, in the order in which the keys first occur. Since pandas 2.2, an
 inner join keeps the order of the left frame, and an outer join sorts the keys, so that a part of
-the rows (`data[:1000]`, or a split with a seed) is another one.
+the rows (`data[:1000]`, or a split with a seed) is another one. Columns may get equal names.
 """
 
 import functools
@@ -14,12 +14,13 @@ __all__ = ["install"]
 
 
 def install() -> None:
-    """Restores the order."""
+    """Restores the order of the rows, and repeated names of columns."""
     import pandas as pd
     import pandas.core.reshape.merge as merge
 
     module: Any = merge
     module.get_join_indexers = _group(module.get_join_indexers)
+    module._items_overlap_with_suffix = _repeat_names(module._items_overlap_with_suffix)
     operation: Any = merge._MergeOperation
     operation.__init__ = _keep_sort(operation.__init__)
     index: Any = pd.Index
@@ -38,6 +39,29 @@ def _keep_sort(original: Callable[..., Any]) -> Callable[..., Any]:
             self.sort = given.get("sort", True)
 
     return __init__
+
+
+def _repeat_names(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Names that occur again once they have a suffix are no error, as until pandas 2.0."""
+
+    @functools.wraps(original)
+    def add_suffixes(left: Any, right: Any, suffixes: Any) -> tuple[Any, Any]:
+        import pandas as pd
+
+        try:
+            return original(left, right, suffixes)
+        except pd.errors.MergeError:
+            common = left.intersection(right)
+
+        def rename(name: Any, suffix: Any) -> Any:
+            return f"{name}{suffix}" if name in common and suffix is not None else name
+
+        return tuple(
+            labels._transform_index(functools.partial(rename, suffix=suffix))
+            for labels, suffix in zip((left, right), suffixes)
+        )
+
+    return add_suffixes
 
 
 def _sort(original: Callable[..., Any]) -> Callable[..., Any]:

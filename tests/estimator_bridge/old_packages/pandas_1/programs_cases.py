@@ -217,3 +217,15 @@ def make_case(run, seed):
 for number in range(80):
     globals()[f"case_merge_{number:02}"] = make_case(merge, number)
     globals()[f"case_join_{number:02}"] = make_case(join, number)
+
+
+def case_a_suffix_may_repeat_the_name_of_a_column():
+    frame = pd.DataFrame({"k": [1, 2], "p": [3, 4]})
+    joined = frame.merge(frame, on="k").merge(frame, on="k").merge(frame, on="k")
+    taken = frame.assign(p_x=5).merge(frame, on="k")
+    return [
+        list(joined.columns),
+        joined.values.tolist(),
+        list(taken.columns),
+        taken.values.tolist(),
+    ]
