@@ -1,7 +1,5 @@
 """`tf.contrib.feature_column`: columns of sequences."""
 
-from typing import Any
-
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import feature_column as _fc_v1
@@ -21,7 +19,7 @@ sequence_categorical_column_with_vocabulary_list = (
     _columns.sequence_categorical_column_with_vocabulary_list
 )
 
-_SequenceNumeric: Any = type(_columns.sequence_numeric_column("key"))
+_SequenceNumeric = type(_columns.sequence_numeric_column("key"))
 
 
 class _Transformed:
@@ -39,7 +37,7 @@ class _Transformed:
         return self._inputs.get(key)
 
 
-class SequenceNumericColumn(_SequenceNumeric, _fc_v1._SequenceDenseColumn):
+class _SequenceNumericColumn(_SequenceNumeric, _fc_v1._SequenceDenseColumn):  # type: ignore
     """A numeric column of sequences that is also a v1 column, as that of 1.15's tf.contrib is.
 
     The functions of v1 refuse other columns, such as make_parse_example_spec, which
@@ -77,7 +75,7 @@ def sequence_numeric_column(
       normalizer_fn: function of the sparse values, or None.
     """
     made = _columns.sequence_numeric_column(key, shape, default_value, dtype, normalizer_fn)
-    return SequenceNumericColumn(*made)
+    return _SequenceNumericColumn(*made)
 
 
 class _ColumnVariables(_fc.StateManager):
