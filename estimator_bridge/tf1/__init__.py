@@ -14,8 +14,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
-  operations.py      attributes of operations and graphs
-  addition.py        the operation of tf.add
+  operations.py      attributes of operations and graphs, and the operation of tf.add
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
   shapes.py          dimensions given as floats
@@ -83,7 +82,6 @@ def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
-        addition,
         batched_queues,
         keras_classes,
         keras_names,
@@ -102,7 +100,6 @@ def _build_view() -> types.ModuleType:
     module = view.build(tensorflow)
     moved.install()
     removed.install(tensorflow.compat.v1, module)
-    addition.install(tensorflow)
     shapes.install()
     operations.install()
     open_sessions.install()

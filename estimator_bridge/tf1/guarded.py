@@ -6,7 +6,7 @@
         from tensorflow.contrib.layers import linear
 
 A missing name has a stand-in, which fails where it is used. Here the program must get the
-ImportError of 1.15 instead, or it would not take its other way.
+ImportError of 1.15 instead, or it would not use its fallback.
 """
 
 import ast

@@ -259,11 +259,10 @@ class _Importer:
             module = self._private(name, parts, globals, locals, fromlist)
         elif parts:
             module = self._public(name, parts, globals, locals, fromlist)
-        _fail_as_expected(module, ".".join(parts), fromlist)
-        if not fromlist:
-            return view
-        in_contrib = f"tf.{'.'.join(parts)}" if parts[:1] == ["contrib"] else ""
-        return _with_stand_ins(module, fromlist, in_contrib)
+        path = ".".join(parts)
+        if isinstance(module, _STAND_INS):
+            _fail_if_expected(path)
+        return _with_stand_ins(module, path, fromlist) if fromlist else view
 
     def _private(self, name, parts, globals, locals, fromlist):
         """Returns a private module of TensorFlow, and for those of Keras what `tf.keras` uses."""
@@ -316,32 +315,23 @@ class _Importer:
             raise ModuleNotFoundError(f"No module named {missing!r}", name=missing) from None
 
 
-def _fail_as_expected(module, path, fromlist):
-    """Raises the error of 1.15 where the program catches it.
+def _fail_if_expected(path, name=None):
+    """Raises the error of 1.15 where 1.15 lacked what the bridge lacks, and the program catches it.
 
     Args:
-      module: what is imported.
-      path: its path below tensorflow.
-      fromlist: the names to import from it.
+      path: of a module, below tensorflow.
+      name: what is missing in it; None if the module is missing.
 
     Raises:
-      ImportError: neither this package nor 1.15 has the module or a name in it, and the statement
-        is in a `try` that catches this error.
+      ImportError: the statement is in a `try` that catches this error.
     """
-    if isinstance(module, _STAND_INS) and not names_of_1_15.has(path):
-        missing = f"tensorflow.{path}"
-        if guarded.expects(_importing_frame(), module_missing=True):
-            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+    if names_of_1_15.has(path, name):
         return
-    for name in fromlist:
-        if name == "*" or name.startswith("__"):
-            continue
-        missing = not hasattr(module, name) or isinstance(getattr(module, name), _STAND_INS)
-        if not missing or names_of_1_15.has(path, name):
-            continue
-        if guarded.expects(_importing_frame(), module_missing=False):
-            whole = f"tensorflow.{path}".rstrip(".")
-            raise ImportError(f"cannot import name {name!r} from {whole!r}", name=whole)
+    if guarded.expects(_importing_frame(), module_missing=name is None):
+        whole = f"tensorflow.{path}".rstrip(".")
+        if name is None:
+            raise ModuleNotFoundError(f"No module named {whole!r}", name=whole)
+        raise ImportError(f"cannot import name {name!r} from {whole!r}", name=whole)
 
 
 def _importing_frame() -> types.FrameType:
@@ -351,15 +341,26 @@ def _importing_frame() -> types.FrameType:
     return frame
 
 
-def _with_stand_ins(module, fromlist, in_contrib):
-    """Returns `module`, or a copy with stand-ins for missing names that `tf.contrib` once had."""
+def _with_stand_ins(module, path, fromlist):
+    """Returns `module`, or a copy with stand-ins for missing names that `tf.contrib` once had.
+
+    Args:
+      module: what is imported.
+      path: its path below tensorflow.
+      fromlist: the names to import from it.
+
+    Raises:
+      ImportError: as in `_fail_if_expected`.
+    """
+    names = [name for name in fromlist if name != "*"]
+    missing = [name for name in names if not hasattr(module, name)]
+    for name in names:
+        if name in missing or isinstance(getattr(module, name), _STAND_INS):
+            _fail_if_expected(path, name)
     advice = getattr(module, "_advice_for", None)
-    if advice is None and in_contrib:
-        advice = lambda name: (f"{in_contrib}.{name}", GENERAL_ADVICE)  # noqa: E731
-    if advice is None:
-        return module
-    missing = [name for name in fromlist if name != "*" and not hasattr(module, name)]
-    if not missing:
+    if advice is None and path.partition(".")[0] == "contrib":
+        advice = lambda name: (f"tf.{path}.{name}", GENERAL_ADVICE)  # noqa: E731
+    if advice is None or not missing:
         return module
     extended = types.ModuleType(module.__name__, module.__doc__)
     extended.__dict__.update(module.__dict__)

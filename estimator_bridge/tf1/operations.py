@@ -1,4 +1,4 @@
-"""Attributes of operations and graphs as in 1.x."""
+"""Operations and graphs as in 1.x: their attributes, and the operation of `tf.add`."""
 
 import functools
 from typing import Any
@@ -20,7 +20,11 @@ class _Inputs(tuple[Any, ...]):
 
 @functools.cache
 def install() -> None:
-    """Gives operations, tensors and graphs what 1.x had, private names that programs read too."""
+    """Gives operations, tensors and graphs what 1.x had, private names that programs read too.
+
+    `tf.add` makes an `Add` operation, for which programs look by its type. In 2.x it makes an
+    `AddV2`, as the operator `+` does in both.
+    """
     inputs = tf.Operation.inputs.fget
 
     def read_inputs(self: Any) -> Any:
@@ -34,3 +38,23 @@ def install() -> None:
     tf.Tensor._value_index = property(lambda self: self.value_index)
     for name in ("_version", "_last_id"):
         setattr(tf.Graph, name, property(lambda self: self.version))
+    v1 = tf.compat.v1
+    v1.add = v1.math.add = _add_as_in_1x(v1.add)
+
+
+def _add_as_in_1x(present: Any) -> Any:
+    """Returns `tf.add` of 1.15.
+
+    Args:
+      present: that of 2.x.
+    """
+
+    @functools.wraps(present)
+    def add(x, y, name=None):
+        # Only the function of 2.x adds ragged tensors, and the tensors of Keras outside of graphs.
+        is_ragged = isinstance(x, tf.RaggedTensor) or isinstance(y, tf.RaggedTensor)
+        if is_ragged or tf.executing_eagerly():
+            return present(x, y, name)
+        return tf.raw_ops.Add(x=x, y=y, name=name)
+
+    return add

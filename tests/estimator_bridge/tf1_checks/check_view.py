@@ -42,15 +42,6 @@ def test_dimension_accepts_a_whole_float():
         tf.TensorShape([None, "8"])
 
 
-def test_a_slice_of_the_inputs_of_an_operation_is_a_list(run):
-    add = tf.add_n([tf.constant(1.0), tf.constant(2.0), tf.constant(4.0)]).op
-    assert run(tf.add_n(add.inputs[1:] + [add.outputs[0]])) == 13.0
-    assert add.inputs[0].op.type == "Const" and len(add.inputs) == 3
-    assert [add.inputs[0]] + add.inputs[1:] == list(add.inputs)
-    assert add._outputs == add.outputs and add.outputs[0]._value_index == 0
-    assert add.graph._last_id == add.graph._version == len(add.graph.get_operations())
-
-
 def test_version_compares_as_1x():
     from distutils.version import LooseVersion
 
