@@ -62,8 +62,8 @@ class Bucketizer:
         """Returns the buckets of all features.
 
         Args:
-          parts: [batch, width] arrays: float32 numbers, of which NaN has the first bucket, or int32
-            buckets.
+          parts: arrays [batch, width], or [batch] for one column: float32 numbers, of which NaN
+            has the first bucket, or int32 buckets.
           boundaries: float32 [n] for each feature that is a number, ascending.
 
         Returns:
@@ -73,6 +73,7 @@ class Bucketizer:
         if not self._boundaries or not all(map(np.array_equal, self._boundaries, boundaries)):
             self._boundaries = [each.copy() for each in boundaries]
             self._grids = [_plan(each) for each in boundaries]
+        parts = [part if part.ndim == 2 else part[:, np.newaxis] for part in parts]
         count, batch = sum(part.shape[1] for part in parts), len(parts[0])
         found = _allocate((count, batch), self._dtype)
         limits = iter(zip(self._grids, boundaries))

@@ -1,7 +1,7 @@
 """Turns feature columns into features: the numbers of buckets, which trees split."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -176,15 +176,34 @@ def _transform(features: Any, columns: Sequence[Any]) -> dict[Any, Any]:
     return feature_column_v2._transform_features_v2(features, columns, manager)
 
 
+def _read_number(features: Any, column: Any) -> Optional[Any]:
+    """Returns a numeric column as float32 [batch]; None if more than a cast is to be done."""
+    if type(column) is not feature_column_v2.NumericColumn or column.normalizer_fn:
+        return None
+    tensor: Any = features.get(column.key) if isinstance(features, dict) else None
+    if not isinstance(tensor, tf.Tensor) or tensor.shape.rank != 1:
+        return None
+    is_number = tensor.dtype.is_floating or tensor.dtype.is_integer
+    return tf.cast(tensor, tf.float32) if is_number and _count_numbers(column) == 1 else None
+
+
 def _read_parts(features: Any, layout: Layout) -> list[Any]:
     """Returns what each column gives: float32 [batch, width] numbers, or int32 ones of buckets.
+
+    A column of one number may also be [batch]. It then needs no operation. TensorFlow's way has six
+    for each column, a third of the graph of a program with many numbers.
 
     Raises:
       ValueError: a bucketized column has several values.
     """
-    transformed = _transform(features, layout.columns)
+    numbers = [_read_number(features, column) for column in layout.columns]
+    others = [one for one, number in zip(layout.columns, numbers) if number is None]
+    transformed = _transform(features, others) if others else {}
     parts = []
-    for column in layout.columns:
+    for column, number in zip(layout.columns, numbers):
+        if number is not None:
+            parts.append(number)
+            continue
         tensor, width, dtype = transformed[column], 1, tf.int32
         if isinstance(column, feature_column_v2.BucketizedColumn):
             if len(tensor.shape) > 2 or tensor.shape[-1] != 1:
@@ -206,6 +225,8 @@ def _read_parts(features: Any, layout: Layout) -> list[Any]:
 
 def _split(part: Any) -> list[Any]:
     """Returns the columns of a tensor; of a single one, no copy is made."""
+    if part.shape.rank == 1:
+        return [part]
     return [tf.reshape(part, [-1])] if part.shape[1] == 1 else tf.unstack(part, axis=1)
 
 
@@ -259,7 +280,9 @@ def read_table(features: Any, layout: Layout, boundaries: Sequence[Any]) -> Any:
     Args:
       features: the dict of tensors of the input function.
       layout: the features.
-      boundaries: float32 [n] tensors, ascending, for each feature that is a number.
+      boundaries: nothing if no feature is a number. Otherwise two tensors: float32 [n], the
+        boundaries of each number, ascending, one number's after the other's; and int32 [numbers],
+        how many each has.
 
     Returns:
       [features, batch] tensor of the layout's dtype.
@@ -275,7 +298,9 @@ def read_table(features: Any, layout: Layout, boundaries: Sequence[Any]) -> Any:
     bucketizer = Bucketizer(layout.dtype)
 
     def find(*inputs: np.ndarray) -> np.ndarray:
-        return bucketizer.find(inputs[: len(parts)], inputs[len(parts) :])
+        limits = inputs[len(parts) :]
+        split = np.split(limits[0], np.cumsum(limits[1])[:-1]) if limits else []
+        return bucketizer.find(inputs[: len(parts)], split)
 
     found = tf.numpy_function(find, [*parts, *boundaries], layout.dtype)
     found.set_shape([len(layout.names), None])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .forest import Forest, step
+from .forest import Content, step
 
 __all__ = ["Explanation", "compute_importances", "explain", "name_contributions", "sigmoid"]
 
@@ -70,7 +70,7 @@ def sigmoid(logits: np.ndarray) -> np.ndarray:
 
 
 def explain(
-    forest: Forest, buckets: np.ndarray, activate: Callable[[np.ndarray], np.ndarray]
+    content: Content, buckets: np.ndarray, activate: Callable[[np.ndarray], np.ndarray]
 ) -> Explanation:
     """Adds up by features what the prediction of each row changes by at each split it passes.
 
@@ -78,11 +78,11 @@ def explain(
     forest models using a feature contribution method", 2013 (arXiv:1312.1121).
 
     Args:
-      forest: the trees, of one logit.
+      content: the trees, of one logit.
       buckets: int32 [batch, features].
       activate: makes predictions of float32 [batch] logits.
     """
-    features = buckets.T
+    forest, features = content.forest, buckets.T
     rows = np.arange(len(buckets))
     contributions = np.zeros(buckets.shape)
     past = np.zeros(len(buckets), np.float32)
@@ -91,7 +91,7 @@ def explain(
         nodes = np.full(len(buckets), root)
         before = activate(past + weight * forest.value[nodes, 0])
         while True:
-            below = step(forest, features, rows, nodes)
+            below = step(content.paths, features, rows, nodes)
             if (below == nodes).all():
                 break
             after = activate(past + weight * forest.value[below, 0])

@@ -4,9 +4,19 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from .ensemble import parse
+from .ensemble import parse, read_states
 
-__all__ = ["Content", "Forest", "ForestCache", "Walk", "descend", "flatten", "step", "walk"]
+__all__ = [
+    "Content",
+    "Forest",
+    "ForestCache",
+    "Paths",
+    "Walk",
+    "descend",
+    "flatten",
+    "step",
+    "walk",
+]
 
 
 class Forest(NamedTuple):
@@ -39,12 +49,29 @@ class Forest(NamedTuple):
     depth: np.ndarray
 
 
+class Paths(NamedTuple):
+    """The nodes of all trees in the form in which many rows descend fastest.
+
+    Attributes:
+      nodes: int64 [nodes, 4], the feature, the threshold and the two children of each node.
+      height: int64 [nodes], the number of layers below each node.
+      is_equality: bool [nodes]; None if no node has an equality.
+      default_right: bool [nodes].
+    """
+
+    nodes: np.ndarray
+    height: np.ndarray
+    is_equality: Optional[np.ndarray]
+    default_right: np.ndarray
+
+
 class _Tree(NamedTuple):
     """The arrays of one tree; its children are counted from its root."""
 
     serialized: bytes
     nodes: np.ndarray
     value: np.ndarray
+    height: np.ndarray
 
 
 class Content(NamedTuple):
@@ -53,12 +80,16 @@ class Content(NamedTuple):
     Attributes:
       ensemble: the TreeEnsemble message.
       forest: its arrays.
+      paths: of the forest.
       trees: each tree, serialized.
+      states: how far it has grown, int32 [5].
     """
 
     ensemble: Any
     forest: Forest
+    paths: Paths
     trees: list[bytes]
+    states: np.ndarray
 
 
 class ForestCache:
@@ -92,7 +123,10 @@ class ForestCache:
                     trees.append(_flatten_tree(tree, content, self._logits))
             self._trees = trees
             forest = _join(trees, list(ensemble.tree_weights), self._logits)
-            self._read = Content(ensemble, forest, [tree.serialized for tree in trees])
+            paths = _build_paths(forest, trees)
+            serialized_trees = [tree.serialized for tree in trees]
+            states = np.array(read_states(ensemble), np.int32)
+            self._read = Content(ensemble, forest, paths, serialized_trees, states)
             self._serialized = serialized
         return self._read
 
@@ -110,7 +144,8 @@ def flatten(ensemble: Any, logits: int) -> Forest:
 
 def _join(trees: list[_Tree], weights: list[float], logits: int) -> Forest:
     if not trees:
-        trees = [_Tree(b"", np.zeros((6, 1), np.int32), np.zeros((1, logits), np.float32))]
+        leaf = np.zeros((1, logits), np.float32)
+        trees = [_Tree(b"", np.zeros((6, 1), np.int32), leaf, np.zeros(1, np.intp))]
         weights = [1.0]
     sizes = [len(tree.value) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
@@ -130,7 +165,7 @@ def _join(trees: list[_Tree], weights: list[float], logits: int) -> Forest:
         right=right,
         leaf=np.where(is_leaf[:, np.newaxis], value, np.float32(0)),
         value=value,
-        depth=np.array(_measure_depth(left, right, roots), np.int32),
+        depth=np.array(max(tree.height[0] for tree in trees), np.int32),
     )
 
 
@@ -140,7 +175,8 @@ def _flatten_tree(tree: Any, serialized: bytes, logits: int) -> _Tree:
     for number, node in enumerate(tree.nodes):
         leaf = node.leaf if node.HasField("leaf") else node.metadata.original_leaf
         value[number] = leaf.vector.value if leaf.HasField("vector") else leaf.scalar
-    return _Tree(serialized, np.array(rows, np.int32).T, value)
+    nodes = np.array(rows, np.int32).T
+    return _Tree(serialized, nodes, value, _measure_heights(*nodes[4:]))
 
 
 def _flatten_node(node: Any, number: int) -> tuple[int, int, bool, bool, int, int]:
@@ -165,14 +201,24 @@ def _flatten_node(node: Any, number: int) -> tuple[int, int, bool, bool, int, in
     )
 
 
-def _measure_depth(left: np.ndarray, right: np.ndarray, layer: np.ndarray) -> int:
-    depth = 0
+def _measure_heights(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    height = np.zeros(len(left), np.intp)
+    is_split = left != np.arange(len(left))
     while True:
-        layer = layer[left[layer] != layer]
-        if not len(layer):
-            return depth
-        layer = np.concatenate([left[layer], right[layer]])
-        depth += 1
+        higher = np.where(is_split, 1 + np.maximum(height[left], height[right]), 0)
+        if np.array_equal(higher, height):
+            return height
+        height = higher
+
+
+def _build_paths(forest: Forest, trees: list[_Tree]) -> Paths:
+    nodes = [forest.feature, forest.threshold, forest.left, forest.right]
+    return Paths(
+        np.stack(nodes, axis=1).astype(np.intp),
+        np.concatenate([tree.height for tree in trees]) if trees else np.zeros(1, np.intp),
+        forest.is_equality if forest.is_equality.any() else None,
+        forest.default_right,
+    )
 
 
 class Walk(NamedTuple):
@@ -190,21 +236,17 @@ class Walk(NamedTuple):
 
 
 def walk(
-    forest: Forest,
-    ensemble: Any,
-    features: np.ndarray,
-    tree_ids: np.ndarray,
-    node_ids: np.ndarray,
+    content: Content, features: np.ndarray, tree_ids: np.ndarray, node_ids: np.ndarray
 ) -> Walk:
     """Lets rows go on from where they were when their logits were cached.
 
     Args:
-      forest: the flattened ensemble.
-      ensemble: the TreeEnsemble message.
+      content: the ensemble.
       features: int [features, batch], the bucket of each feature.
       tree_ids: int32 [batch], the tree in which each row was.
       node_ids: int32 [batch], its node there; -1 if nothing is cached.
     """
+    ensemble, forest = content.ensemble, content.forest
     batch = features.shape[1]
     logits = np.zeros((batch, forest.leaf.shape[1]), np.float32)
     if not ensemble.trees:
@@ -214,13 +256,13 @@ def walk(
     for tree in range(int(tree_ids.min(initial=last)), last + 1):
         rows = _select(tree_ids <= tree)
         cached = node_ids[rows]
-        start = np.full(len(cached), forest.roots[tree], np.int32)
+        start = np.full(len(cached), forest.roots[tree], np.intp)
         within = np.zeros((len(cached), logits.shape[1]), np.float32)
         again = _select((tree_ids[rows] == tree) & (cached >= 0))
         cached, within[again] = _correct(ensemble.tree_metadata[tree], cached[again], within[again])
         start[again] = forest.roots[tree] + cached
         within[again] -= forest.value.take(start[again], axis=0)
-        end = descend(forest, features, np.arange(batch)[rows], start)
+        end = descend(content.paths, features, np.arange(batch)[rows], start)
         logits[rows] += forest.weights[tree] * (within + forest.leaf.take(end, axis=0))
         place[rows] = end - forest.roots[tree]
     return Walk(logits, np.full(batch, last, np.int32), place)
@@ -241,39 +283,38 @@ def _correct(meta: Any, nodes: np.ndarray, logits: np.ndarray) -> tuple[np.ndarr
     return new_ids[nodes], logits + changes[nodes]
 
 
-def descend(
-    forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray
-) -> np.ndarray:
-    """Returns the leaves in which rows end: int32 [n].
+def descend(paths: Paths, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Returns the leaves in which rows end: int64 [n].
 
     Args:
-      forest: the flattened ensemble.
+      paths: of the forest.
       features: int [features, batch], the bucket of each feature.
       rows: int [n], which rows of the batch.
-      nodes: int32 [n], where they start.
+      nodes: int64 [n], where they start.
     """
-    while not (forest.left.take(nodes) == nodes).all():
-        nodes = step(forest, features, rows, nodes)
+    for _ in range(int(paths.height.take(nodes).max(initial=0))):
+        nodes = step(paths, features, rows, nodes)
     return nodes
 
 
-def step(forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Returns the children to which rows go; a row in a leaf stays.
+def step(paths: Paths, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Returns the children to which rows go; a row in a leaf stays: int64 [n].
 
     Args:
-      forest: the flattened ensemble.
+      paths: of the forest.
       features: int [features, batch], the bucket of each feature.
       rows: int [n], which rows of the batch.
-      nodes: int32 [n], where they are.
+      nodes: int64 [n], where they are.
     """
+    feature, threshold, left, right = paths.nodes.take(nodes, axis=0).T
     # Taking by one index is twice as fast as by two.
-    place = forest.feature.take(nodes).astype(np.intp) * features.shape[1] + rows
+    place = feature * features.shape[1]
+    place += rows
     bucket = features.reshape(-1).take(place)
-    threshold = forest.threshold.take(nodes)
     goes_left = bucket <= threshold
-    if forest.is_equality.any():
-        goes_left = np.where(forest.is_equality[nodes], bucket == threshold, goes_left)
+    if paths.is_equality is not None:
+        goes_left = np.where(paths.is_equality[nodes], bucket == threshold, goes_left)
     missing = bucket < 0
     if missing.any():
-        goes_left = np.where(missing, ~forest.default_right[nodes], goes_left)
-    return np.where(goes_left, forest.left.take(nodes), forest.right.take(nodes))
+        goes_left = np.where(missing, ~paths.default_right[nodes], goes_left)
+    return np.where(goes_left, left, right)

@@ -146,23 +146,20 @@ class Grower:
 
     def _set_boundaries(self, summaries: Any, ready: Any) -> Any:
         parameters = self._parameters
-        streams = len(self._state.boundaries)
+        boundaries = self._state.boundaries
+        assert boundaries is not None
 
         def compute(batches: np.ndarray) -> list[np.ndarray]:
-            split = [_split(batch) for batch in batches]
-            return [
+            found = [
                 quantiles.compute_boundaries(
-                    [batch[stream] for batch in split],
-                    parameters.quantile_sketch_epsilon,
-                    parameters.num_quantiles,
+                    list(stream), parameters.quantile_sketch_epsilon, parameters.num_quantiles
                 )
-                for stream in range(streams)
+                for stream in zip(*map(_split, batches))
             ]
+            return [np.concatenate(found), np.array([len(one) for one in found], np.int32)]
 
-        found = tf.numpy_function(compute, [summaries], [tf.float32] * streams)
-        pairs = zip(self._state.boundaries, found)
-        changes = [one.assign(value, read_value=False) for one, value in pairs]
-        with tf.control_dependencies(changes):
+        values, sizes = tf.numpy_function(compute, [summaries], [tf.float32, tf.int32])
+        with tf.control_dependencies([boundaries.assign(values, sizes)]):
             return ready.assign(True, read_value=False)
 
     def center_bias(self, needed: Any, gradients: Any, hessians: Any) -> Any:
@@ -225,7 +222,7 @@ class Grower:
             nodes, node_range, *statistics, features = arrays
             if self._table is not None:
                 features = self._table.read(features)
-            return self._layer.add(nodes, node_range, np.hstack(statistics), features)
+            return self._layer.add(nodes, node_range, statistics, features)
 
         count = tf.numpy_function(add, inputs, tf.int64)
         count.set_shape([])
@@ -238,7 +235,7 @@ class Grower:
         def add_up(nodes: np.ndarray, _: Any, *others: np.ndarray) -> list[np.ndarray]:
             *statistics, features = others
             layer = LayerSums(self._groups)
-            layer.add(nodes, all_nodes, np.hstack(statistics), features)
+            layer.add(nodes, all_nodes, statistics, features)
             return [one[:, :, np.newaxis] for one in layer.take()]
 
         sums = tf.numpy_function(add_up, inputs, [tf.float32] * len(self._groups))

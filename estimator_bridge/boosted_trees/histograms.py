@@ -34,7 +34,7 @@ class LayerSums:
         self,
         node_ids: np.ndarray,
         node_range: np.ndarray,
-        statistics: np.ndarray,
+        statistics: Sequence[np.ndarray],
         features: np.ndarray,
     ) -> np.int64:
         """Adds a batch, and returns how many there are.
@@ -43,16 +43,20 @@ class LayerSums:
           node_ids: int32 [batch], the node in which each row is.
           node_range: int [2], the first node of the layer, and the one after the last; rows of
             earlier nodes do not count.
-          statistics: float32 [batch, n], the gradients and hessians of each row.
+          statistics: the gradients and the hessians of each row, float32 [batch, n] both.
           features: int [features, batch], the bucket of each feature; -1 is a missing value.
         """
         first, end = node_range.tolist()
-        self._width = statistics.shape[1]
+        numbers = [column for one in statistics for column in one.T]
+        self._width = len(numbers)
         # Two statistics are added as one complex number, in half the time.
-        pairs = np.zeros((-(-self._width // 2), len(statistics)), np.complex128)
-        pairs.real, pairs.imag[: self._width // 2] = statistics.T[::2], statistics.T[1::2]
+        pairs = np.zeros((-(-self._width // 2), len(node_ids)), np.complex128)
+        for position, column in enumerate(numbers):
+            (pairs.imag if position % 2 else pairs.real)[position // 2] = column
         # The rows of earlier nodes get a node of their own, the first one.
-        nodes = np.maximum(node_ids.astype(np.intp) - (first - 1), 0)
+        nodes = node_ids.astype(np.intp)
+        nodes -= first - 1
+        np.maximum(nodes, 0, out=nodes)
         is_missing = features.min(initial=0) < 0
         for number, group in enumerate(self._groups):
             chosen = [features[feature] for feature in group.feature_ids]

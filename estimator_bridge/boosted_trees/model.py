@@ -1,6 +1,5 @@
 """The model function of boosted trees: what is trained, evaluated, predicted and exported."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -13,7 +12,7 @@ from .numbered_rows import NumberedRows
 from .prediction import sum_leaves
 from .row_table import RowTable
 from .state import ForestSaver, ForestVariables, InMemorySaver, TrainingState, variable
-from .step import Step, look_up
+from .step import Step, look_up, look_up_rows
 
 __all__ = ["BUCKETS", "Model", "build_spec", "is_alone"]
 
@@ -99,7 +98,6 @@ class _Training:
                 len(layout.names), features.count, model.head.logits_dimension, layout.dtype
             )
         self._global_step = tf.compat.v1.train.get_or_create_global_step()
-        self._batch = tf.shape(labels)[0]
         if self._parameters.in_memory:
             _check_one_process(config)
         self._state = TrainingState(layout.num_streams)
@@ -115,17 +113,17 @@ class _Training:
         features = self._features
         return features.read() if isinstance(features, NumberedRows) else features
 
+    def _compute_buckets(self) -> Any:
+        boundaries = self._state.boundaries
+        limits = boundaries.read() if boundaries else ()
+        return columns.read_table(self._read_features(), self._layout, limits)
+
     def _read_buckets(self) -> Any:
-        """Returns the buckets of the features: [features, batch]."""
-
-        def compute() -> Any:
-            features = self._read_features()
-            return columns.read_table(features, self._layout, self._state.boundaries)
-
+        """Returns the buckets of the features, [features, batch]; with a table, the rows."""
         if self._table is not None:
-            return self._keep_buckets(self._table, compute)
+            return self._features.rows
         if not self._parameters.in_memory:
-            return compute()
+            return self._compute_buckets()
         # The same rows come in each step: their buckets are computed once in a session.
         local = [tf.compat.v1.GraphKeys.LOCAL_VARIABLES]
         nothing = np.zeros([len(self._layout.names), 0], self._layout.dtype)
@@ -137,7 +135,7 @@ class _Training:
             # Read before the boundaries, which may change in this step.
             are_final = self._ready.read_value()
             with tf.control_dependencies([are_final]):
-                buckets = compute()
+                buckets = self._compute_buckets()
             changes = [
                 table.assign(buckets, read_value=False),
                 is_kept.assign(are_final, read_value=False),
@@ -147,34 +145,27 @@ class _Training:
 
         return tf.cond(is_kept, table.read_value, keep)
 
-    def _keep_buckets(self, table: RowTable, compute: Callable[[], Any]) -> Any:
-        """Returns the numbers of the rows; the table has their buckets if there are boundaries."""
-        rows = self._features.rows
-        knows = tf.numpy_function(table.knows, [rows], tf.bool)
-
-        def keep() -> Any:
-            return tf.numpy_function(table.keep, [rows, compute()], tf.bool)
-
-        kept = tf.cond(
-            tf.reshape(self._ready.read_value() & ~knows, []), keep, lambda: tf.constant(True)
-        )
-        with tf.control_dependencies([kept]):
-            return tf.identity(rows)
-
     def _build_cache(self) -> Optional[_Cache]:
         if not self._parameters.in_memory:
             return None
-        dimension = self._model.head.logits_dimension
+        dimension, batch = self._model.head.logits_dimension, tf.shape(self._labels)[0]
         return _Cache(
-            variable(tf.zeros([self._batch], tf.int32), "tree_ids_cache"),
-            variable(-tf.ones([self._batch], tf.int32), "node_ids_cache"),
-            variable(tf.zeros([self._batch, dimension]), "logits_cache"),
+            variable(tf.zeros([batch], tf.int32), "tree_ids_cache"),
+            variable(-tf.ones([batch], tf.int32), "node_ids_cache"),
+            variable(tf.zeros([batch, dimension]), "logits_cache"),
         )
 
     def _look_up(self) -> Step:
-        places = [self._cache.tree_ids, self._cache.node_ids] if self._cache else []
         logits = self._model.head.logits_dimension
-        return look_up(self._state, self._buckets, places, logits, self._table)
+        if self._table is not None:
+            # Before there are boundaries, no row has a place.
+            compute, are_final = self._compute_buckets, self._ready.read_value()
+            step, self._labels = look_up_rows(
+                self._state, self._table, self._features, compute, are_final, logits
+            )
+            return step
+        places = [self._cache.tree_ids, self._cache.node_ids] if self._cache else []
+        return look_up(self._state, self._buckets, places, logits)
 
     def build_spec(self) -> Any:
         """Returns the EstimatorSpec."""

@@ -10,7 +10,7 @@ from ..array_datasets import row_batches
 from ..private_tf import data_nest, estimator_util
 from ..process import batch_first
 from .columns import Layout, depend_on_rows
-from .row_table import find_span
+from .row_table import find_rows
 
 __all__ = ["NumberedRows", "number"]
 
@@ -39,15 +39,17 @@ class NumberedRows(dict[str, Any]):
     Args:
       columns: name -> the rows of all batches.
       rows: int64 [batch], the numbers.
+      labels: the rows of the labels, in the structure of the input.
 
     Attributes:
       rows: the numbers.
       count: how many rows there are.
     """
 
-    def __init__(self, columns: dict[str, _Column], rows: Any):
+    def __init__(self, columns: dict[str, _Column], rows: Any, labels: Any):
         super().__init__({name: _read([one], rows)[0] for name, one in columns.items()})
         self._columns = columns
+        self._labels = labels
         self.rows = rows
         self.count = max(len(one.array) for one in columns.values())
 
@@ -55,24 +57,47 @@ class NumberedRows(dict[str, Any]):
         """Returns all features, read by one operation of the branch in which it is called."""
         return dict(zip(self._columns, _read(list(self._columns.values()), self.rows)))
 
+    @property
+    def label_types(self) -> list[Any]:
+        """The tf.DTypes of the labels."""
+        return [one.spec.dtype for one in data_nest.flatten(self._labels)]
+
+    def take_labels(self, index: Any) -> list[np.ndarray]:
+        """Returns the labels of rows, for a function that also does something else in a step.
+
+        Args:
+          index: of `find_rows`.
+        """
+        return _take(data_nest.flatten(self._labels), index)
+
+    def pack_labels(self, tensors: Sequence[Any]) -> Any:
+        """Returns tensors of `take_labels` in the structure of the labels."""
+        columns = data_nest.flatten(self._labels)
+        return data_nest.pack_sequence_as(self._labels, _set_shapes(columns, tensors))
+
 
 def _read(columns: Sequence[_Column], rows: Any) -> list[Any]:
-    def take(numbers: np.ndarray) -> list[np.ndarray]:
-        span = find_span(numbers)
-        if span is None:
-            return [one.array.take(numbers, axis=0) for one in columns]
-        # Of copies, because TensorFlow may compute in the memory that it is given.
-        return [one.array[span].copy() for one in columns]
+    def read(numbers: np.ndarray) -> list[np.ndarray]:
+        return _take(columns, find_rows(numbers))
 
     types = [one.spec.dtype for one in columns]
-    tensors = tf.numpy_function(take, [rows], types, stateful=False)
+    return _set_shapes(columns, tf.numpy_function(read, [rows], types, stateful=False))
+
+
+def _take(columns: Sequence[_Column], index: Any) -> list[np.ndarray]:
+    taken = [one.array[index] for one in columns]
+    # Of a slice a copy, because TensorFlow may compute in the memory that it is given.
+    return [one.copy() for one in taken] if isinstance(index, slice) else taken
+
+
+def _set_shapes(columns: Sequence[_Column], tensors: Sequence[Any]) -> list[Any]:
     for tensor, one in zip(tensors, columns):
         tensor.set_shape(one.spec.shape)
     return list(tensors)
 
 
-def number(dataset: Any, layout: Layout) -> Optional[tuple[NumberedRows, Any, Any]]:
-    """Returns the features, the labels and the hooks of the input, whose rows have numbers.
+def number(dataset: Any, layout: Layout) -> Optional[tuple[NumberedRows, None, Any]]:
+    """Returns the features, which also have the labels, and the hooks of the input.
 
     Args:
       dataset: what an input function returns.
@@ -94,5 +119,4 @@ def number(dataset: Any, layout: Layout) -> Optional[tuple[NumberedRows, Any, An
     flat = [_Column(*pair) for pair in zip(found.arrays, data_nest.flatten(spec))]
     features, labels = data_nest.pack_sequence_as(spec, flat)
     rows, _, hooks = estimator_util.parse_input_fn_result(found.rows)
-    targets = data_nest.pack_sequence_as(spec[1], _read(data_nest.flatten(labels), rows))
-    return NumberedRows(features, rows), targets, hooks
+    return NumberedRows(features, rows, labels), None, hooks

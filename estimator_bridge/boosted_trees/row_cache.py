@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .forest import Forest, Walk, descend
+from .forest import Content, Walk, descend
 
 __all__ = ["RowCache"]
 
@@ -40,17 +40,17 @@ class RowCache:
         self._num_summed = np.zeros(capacity, np.int32)
         self._sums = np.zeros((capacity, self._logits), np.float32)
 
-    def walk(self, forest: Forest, trees: list[bytes], features: np.ndarray) -> Walk:
+    def walk(self, content: Content, features: np.ndarray) -> Walk:
         """Lets rows walk the trees in which they were not yet, and the last tree.
 
         The leaves are added tree by tree, so the sums are those of a walk of all trees.
 
         Args:
-          forest: the flattened ensemble.
-          trees: the serialized trees; all but the last one have ended.
+          content: the ensemble; all trees but the last one have ended.
           features: int [features, batch], the bucket of each feature.
         """
-        ended, batch = max(len(trees) - 1, 0), features.shape[1]
+        trees, batch = content.trees, features.shape[1]
+        ended = max(len(trees) - 1, 0)
         if self._trees != trees[: len(self._trees)]:
             self._clear(_SMALLEST)
         self._trees = trees[:ended]
@@ -60,18 +60,19 @@ class RowCache:
         num_summed = np.where(known, self._num_summed[slots], 0)
         for tree in range(int(num_summed.min(initial=ended)), ended):
             rows = np.flatnonzero(num_summed <= tree)
-            sums[rows] += self._read_leaves(forest, tree, features, rows)[0]
+            sums[rows] += self._read_leaves(content, tree, features, rows)[0]
         self._sums[slots[known]] = sums[known]
         self._num_summed[slots[known]] = ended
         if not trees:
             return Walk(sums, np.zeros(batch, np.int32), np.zeros(batch, np.int32))
-        leaves, nodes = self._read_leaves(forest, ended, features, np.arange(batch))
-        return Walk(sums + leaves, np.full(batch, ended, np.int32), nodes)
+        leaves, nodes = self._read_leaves(content, ended, features, np.arange(batch))
+        return Walk(sums + leaves, np.full(batch, ended, np.int32), nodes.astype(np.int32))
 
     @staticmethod
-    def _read_leaves(forest: Forest, tree: int, features: np.ndarray, rows: np.ndarray) -> Any:
+    def _read_leaves(content: Content, tree: int, features: np.ndarray, rows: np.ndarray) -> Any:
+        forest = content.forest
         root = forest.roots[tree]
-        end = descend(forest, features, rows, np.full(len(rows), root, np.int32))
+        end = descend(content.paths, features, rows, np.full(len(rows), root, np.intp))
         return forest.weights[tree] * forest.leaf[end], end - root
 
     def _compute_keys(self, features: np.ndarray) -> np.ndarray:

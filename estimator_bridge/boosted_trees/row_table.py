@@ -10,18 +10,20 @@ import numpy as np
 
 from .forest import Content, Forest, Walk, descend
 
-__all__ = ["RowTable", "find_span"]
+__all__ = ["RowTable", "find_rows"]
 
 
-def find_span(rows: np.ndarray) -> Optional[slice]:
-    """Returns a slice of the rows that have these numbers; None if they do not follow each other.
+def find_rows(numbers: np.ndarray) -> Any:
+    """Returns an index of rows; a slice, which copies nothing, if they follow each other.
 
     Args:
-      rows: int64 [batch], the numbers.
+      numbers: int64 [batch], the numbers of the rows.
     """
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return None
+    size = len(numbers)
+    # The first comparison is the faster one.
+    if size and numbers[-1] - numbers[0] == size - 1 and (numbers[1:] > numbers[:-1]).all():
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
 
 
 class RowTable:
@@ -40,10 +42,9 @@ class RowTable:
 
     def clear(self) -> None:
         """Forgets everything, at the start of a session."""
-        num_rows = self._shape[1]
         # Of a row that did not come yet, nothing is read.
         self._buckets = np.empty(self._shape, self._dtype)
-        self._is_known = np.zeros(num_rows, bool)
+        self._is_known = np.zeros(self._shape[1], bool)
         self._forget_places()
 
     def _forget_places(self) -> None:
@@ -54,13 +55,13 @@ class RowTable:
         self._sums = np.zeros((num_rows, self._logits), np.float32)
         self._nodes = np.zeros(num_rows, np.int32)
 
-    def knows(self, rows: np.ndarray) -> np.bool_:
+    def knows(self, index: Any) -> bool:
         """Returns whether the buckets of all rows are known.
 
         Args:
-          rows: int64 [batch], the numbers of rows.
+          index: of `find_rows`.
         """
-        return np.bool_(self._is_known.take(rows).all())
+        return bool(self._is_known[index].all())
 
     def keep(self, rows: np.ndarray, buckets: np.ndarray) -> np.bool_:
         """Keeps the buckets of rows.
@@ -79,56 +80,53 @@ class RowTable:
         Args:
           rows: int64 [batch], the numbers of rows.
         """
-        span = find_span(rows)
-        return self._buckets.take(rows, axis=1) if span is None else self._buckets[:, span]
+        return self._buckets[:, find_rows(rows)]
 
-    def walk(self, content: Content, rows: np.ndarray) -> Walk:
-        """Lets rows walk the trees that have ended since they came, and the rest of the last tree.
+    def walk(self, content: Content, rows: np.ndarray, index: Any) -> Walk:
+        """Lets rows walk on: to the end of the tree in which they were, and through the later ones.
 
         The leaves are added tree by tree, so the sums are those of a walk of all trees.
 
         Args:
           content: the ensemble.
           rows: int64 [batch], the numbers of rows; nothing else is known before the first tree.
+          index: of `find_rows`.
         """
         forest, trees, batch = content.forest, content.trees, len(rows)
         ended = max(len(trees) - 1, 0)
-        if self._trees != trees[: len(self._trees)] or not self._has_grown(forest):
+        if self._trees != trees[:ended][: len(self._trees)]:
             self._forget_places()
+        elif not self._has_grown(forest):
+            self._nodes[:] = 0
         self._trees, self._last = trees[:ended], forest
         if not trees:
             nothing = np.zeros(batch, np.int32)
             return Walk(np.zeros((batch, self._logits), np.float32), nothing, nothing)
-        sums: Any = self._sums.take(rows, axis=0)
-        num_summed: Any = self._num_summed.take(rows)
+        sums, num_summed, starts = self._sums[index], self._num_summed[index], self._nodes[index]
         first = int(num_summed.min()) if batch else ended
-        for tree in range(first, ended):
-            behind = np.flatnonzero(num_summed <= tree)
-            end = self._descend(forest, tree, rows[behind], np.int32(0))
-            sums[behind] += forest.weights[tree] * forest.leaf.take(end, axis=0)
-        starts: Any = self._nodes.take(rows)
         if first < ended:
-            self._sums[rows], self._num_summed[rows] = sums, ended
-            # The nodes of other rows are those of an earlier tree.
-            starts = np.where(num_summed == ended, starts, np.int32(0))
-        end = self._descend(forest, ended, rows, starts)
-        nodes = end - forest.roots[ended]
-        self._nodes[rows] = nodes
-        sums += forest.weights[ended] * forest.leaf.take(end, axis=0)
+            sums, starts = sums.copy(), starts.copy()
+            for tree in range(first, ended):
+                behind = np.flatnonzero(num_summed <= tree)
+                end = self._descend(content, tree, rows[behind], starts[behind])
+                sums[behind] += forest.weights[tree] * forest.leaf.take(end, axis=0)
+                starts[behind] = 0
+            self._sums[index], self._num_summed[index] = sums, ended
+        end = self._descend(content, ended, rows, starts)
+        nodes = (end - forest.roots[ended]).astype(np.int32)
+        self._nodes[index] = nodes
+        sums = sums + forest.weights[ended] * forest.leaf.take(end, axis=0)
         return Walk(sums, np.full(batch, ended, np.int32), nodes)
 
-    def _descend(self, forest: Forest, tree: int, rows: np.ndarray, starts: Any) -> np.ndarray:
-        nodes = np.broadcast_to(forest.roots[tree] + starts, rows.shape)
-        return descend(forest, self._buckets, rows, nodes)
+    def _descend(self, content: Content, tree: int, rows: np.ndarray, nodes: np.ndarray) -> Any:
+        root = np.intp(content.forest.roots[tree])
+        return descend(content.paths, self._buckets, rows, nodes + root)
 
     def _has_grown(self, forest: Forest) -> bool:
-        """Returns whether a tree that grows has all nodes that it had."""
+        """Returns whether the last tree still has all nodes that it had."""
         last = self._last
         if last is None or last is forest:
             return True
-        if len(forest.roots) != len(last.roots):
-            # Nobody goes on from a node of a tree that has ended.
-            return len(forest.roots) > len(last.roots)
         if len(forest.left) < len(last.left):
             return False
         split = np.flatnonzero(last.left != np.arange(len(last.left)))

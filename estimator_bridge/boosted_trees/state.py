@@ -1,7 +1,7 @@
 """The variables of boosted trees, and their place in checkpoints."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,7 @@ from .forest import Forest, flatten
 
 __all__ = [
     "SERIALIZED",
+    "Boundaries",
     "ForestSaver",
     "ForestVariables",
     "InMemorySaver",
@@ -77,6 +78,48 @@ class _Group(_Saveable):
         return tf.group(*(one.assign(value, read_value=False) for one, value in pairs))
 
 
+class Boundaries(_Saveable):
+    """The boundaries of the buckets of all numbers.
+
+    Two variables hold them: a step passes its variables through each of its branches.
+
+    Args:
+      values: the variable of all boundaries, float32, those of one number after the other's.
+      sizes: the variable of how many each number has, int32 [numbers].
+    """
+
+    def __init__(self, values: Any, sizes: Any):
+        self._values, self._sizes = values, sizes
+        count = int(sizes.shape[0])
+        with tf.compat.v1.colocate_with(values.handle):
+            parts = tf.split(values.read_value(), sizes.read_value(), num=count)
+            keys = [boundaries_key(stream) for stream in range(count)]
+            specs = [_SaveSpec(part, "", key) for key, part in zip(keys, parts)]
+        super().__init__(values.handle, specs, _QUANTILES)
+
+    def assign(self, values: Any, sizes: Any) -> Any:
+        """Returns the operation that changes all boundaries.
+
+        Args:
+          values: float32 [boundaries].
+          sizes: int32 [numbers].
+        """
+        return tf.group(
+            self._values.assign(values, read_value=False),
+            self._sizes.assign(sizes, read_value=False),
+        )
+
+    def read(self) -> tuple[Any, Any]:
+        """Returns the boundaries and their sizes, as tensors."""
+        return self._values.read_value(), self._sizes.read_value()
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Returns the operation that sets the boundaries of a checkpoint."""
+        del restored_shapes
+        sizes = [tf.size(one) for one in restored_tensors]
+        return self.assign(tf.concat(restored_tensors, axis=0), tf.stack(sizes))
+
+
 class TrainingState:
     """What training changes: the ensemble, its stamp, and the boundaries of the buckets.
 
@@ -84,19 +127,24 @@ class TrainingState:
 
     Args:
       num_streams: how many features are numbers.
+
+    Attributes:
+      serialized: the variable of the ensemble, a string.
+      stamp: the variable of the number of changes, int64.
+      boundaries: None if no feature is a number.
     """
 
     def __init__(self, num_streams: int):
         self.serialized = self._add(b"", "ensemble", [])
         self.stamp = self._add(np.int64(0), "stamp", [])
-        self.boundaries = [
-            self._add(np.zeros(0, np.float32), f"boundaries_{stream}", [None])
-            for stream in range(num_streams)
-        ]
-        self._save(_ENSEMBLE, [_STAMP, SERIALIZED], [self.stamp, self.serialized])
-        if self.boundaries:
-            keys = [boundaries_key(stream) for stream in range(num_streams)]
-            self._save(_QUANTILES, keys, self.boundaries)
+        _save(_Group(_ENSEMBLE, [_STAMP, SERIALIZED], [self.stamp, self.serialized]))
+        self.boundaries: Optional[Boundaries] = None
+        if num_streams:
+            self.boundaries = Boundaries(
+                self._add(np.zeros(0, np.float32), "boundaries", [None]),
+                self._add(np.zeros(num_streams, np.int32), "num_boundaries", [num_streams]),
+            )
+            _save(self.boundaries)
 
     @staticmethod
     def _add(value: Any, name: str, shape: list[Any]) -> Any:
@@ -106,10 +154,9 @@ class TrainingState:
         )
         return one
 
-    @staticmethod
-    def _save(name: str, keys: Sequence[str], variables: Sequence[Any]) -> None:
-        saveable = _Group(name, keys, variables)
-        tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
+
+def _save(saveable: Any) -> None:
+    tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
 
 
 def add_array(array: np.ndarray, name: str) -> Any:

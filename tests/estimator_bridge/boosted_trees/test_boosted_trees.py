@@ -250,6 +250,37 @@ def test_rows_that_are_known_again_grow_the_same_trees(order, tmp_path, monkeypa
     assert len(set(kept)) >= 80
 
 
+class _Functions(tf.compat.v1.train.SessionRunHook):
+    """Counts the functions of Python that a step calls."""
+
+    def __init__(self, step):
+        self.step, self.count = step, 0
+
+    def before_run(self, run_context):
+        self.step -= 1
+        full = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
+        return tf.compat.v1.train.SessionRunArgs(None, options=None if self.step else full)
+
+    def after_run(self, run_context, run_values):
+        if not self.step:
+            run_context.request_stop()
+            for device in run_values.run_metadata.step_stats.dev_stats:
+                kinds = [node.timeline_label.partition(" = ")[2] for node in device.node_stats]
+                self.count += sum(kind.startswith("PyFunc") for kind in kinds)
+
+
+def test_a_step_of_known_rows_calls_python_twice(tmp_path, monkeypatch):
+    x = np.random.RandomState(0).randn(100).astype(np.float32)
+    monkeypatch.setattr(row_batches, "_FEWEST_IN_BATCH", 1)
+    monkeypatch.setattr(row_batches, "_FEWEST", 1)
+    model = tf.estimator.BoostedTreesClassifier(
+        [tf.feature_column.numeric_column("x")], 5, model_dir=str(tmp_path)
+    )
+    functions = _Functions(step=13)
+    model.train(lambda: BATCHES["in turn"](({"x": x}, (x > 0).astype(np.int32))), [functions])
+    assert functions.count == 2
+
+
 def test_accumulators_of_a_cluster_grow_the_same_trees(tmp_path, monkeypatch):
     def train(is_alone):
         # It is imported together with TensorFlow's Estimators.

@@ -37,7 +37,7 @@ def test_sums_are_those_of_a_loop_over_rows(width, lowest):
             nodes = random.integers(0, 7, rows).astype(np.int32)
             statistics = random.standard_normal((rows, width)).astype(np.float32)
             features = random.integers(lowest, 3, (3, rows)).astype(np.int16)
-            assert layer.add(nodes, NODES, statistics, features) == count
+            assert layer.add(nodes, NODES, [statistics], features) == count
             sums = [sum_by_rows(group, nodes, statistics, features) for group in GROUPS]
             expected = sums if expected is None else [a + b for a, b in zip(expected, sums)]
         means = layer.take()
@@ -50,7 +50,7 @@ def test_sums_are_those_of_a_loop_over_rows(width, lowest):
 
 def test_batches_that_were_cleared_do_not_count():
     layer = LayerSums(GROUPS)
-    batch = np.int32([3, 4]), NODES, np.float32([[1], [2]]), np.zeros((3, 2), np.int8)
+    batch = np.int32([3, 4]), NODES, [np.float32([[1], [2]])], np.zeros((3, 2), np.int8)
     layer.add(*batch)
     layer.clear()
     assert layer.add(*batch) == 1

@@ -12,10 +12,10 @@ pytestmark = pytest.mark.quick
 
 def compare(cache, rows, serialized, features):
     content = cache.read(serialized)
-    found = rows.walk(content.forest, content.trees, features)
+    found = rows.walk(content, features)
     batch = features.shape[1]
     nothing = np.zeros(batch, np.int32), -np.ones(batch, np.int32)
-    expected = walk(content.forest, content.ensemble, features, *nothing)
+    expected = walk(content, features, *nothing)
     for ours, other in zip(found, expected):
         np.testing.assert_array_equal(ours, other)
 
@@ -36,19 +36,19 @@ def test_a_row_walks_each_tree_that_has_ended_once(monkeypatch):
     walked = []
     original = row_cache.descend
 
-    def count(forest, features, rows, nodes):
+    def count(paths, features, rows, nodes):
         walked.append((int(nodes[0]) if len(nodes) else -1, len(rows)))
-        return original(forest, features, rows, nodes)
+        return original(paths, features, rows, nodes)
 
     monkeypatch.setattr(row_cache, "descend", count)
     features = np.random.RandomState(2).randint(0, 10, (4, 50)).astype(np.int32)
     cache, rows = ForestCache(1), row_cache.RowCache(1)
     *_, last = grow_layers()
     content = cache.read(last)
-    rows.walk(content.forest, content.trees, features)
+    rows.walk(content, features)
     assert len(walked) == len(content.trees) == 5
     walked.clear()
-    rows.walk(content.forest, content.trees, features)
+    rows.walk(content, features)
     assert walked == [(content.forest.roots[-1], 50)]
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from growing_trees import grow_layers
 
+from estimator_bridge.boosted_trees.ensemble import parse
 from estimator_bridge.boosted_trees.forest import ForestCache, walk
-from estimator_bridge.boosted_trees.row_table import RowTable
+from estimator_bridge.boosted_trees.row_table import RowTable, find_rows
 
 pytestmark = pytest.mark.quick
 
@@ -26,8 +27,8 @@ def table():
 
 def compare(table, buckets, content, rows):
     nothing = np.zeros(len(rows), np.int32), -np.ones(len(rows), np.int32)
-    expected = walk(content.forest, content.ensemble, buckets[:, rows], *nothing)
-    for ours, other in zip(table.walk(content, rows), expected):
+    expected = walk(content, buckets[:, rows], *nothing)
+    for ours, other in zip(table.walk(content, rows, find_rows(rows)), expected):
         np.testing.assert_array_equal(ours, other)
 
 
@@ -55,11 +56,24 @@ def test_other_trees_are_walked_from_their_roots(table):
         compare(table, buckets, content, rows)
 
 
+def test_rows_of_a_tree_that_is_pruned_when_it_ends_start_from_its_root(table):
+    table, buckets = table
+    rows, layers = np.arange(ROWS), [parse(one) for one in grow_layers()]
+    for before, after in zip(layers[1:], layers[2:]):
+        compare(table, buckets, ForestCache(1).read(before.SerializeToString()), rows)
+        last = len(before.trees) - 1
+        if len(after.trees) - 1 > last:
+            first = next(one for one in layers if len(one.trees) > last)
+            assert len(first.trees[last].nodes) < len(before.trees[last].nodes)
+            after.trees[last].CopyFrom(first.trees[last])
+            compare(table, buckets, ForestCache(1).read(after.SerializeToString()), rows)
+
+
 def test_nothing_is_left_after_a_session(table):
     table, buckets = table
     *_, last = grow_layers()
     rows = np.arange(ROWS)
-    table.walk(ForestCache(1).read(last), rows)
+    table.walk(ForestCache(1).read(last), rows, slice(0, ROWS))
     table.clear()
     assert not table.knows(rows[:1])
     table.keep(rows, buckets[:, ::-1])
