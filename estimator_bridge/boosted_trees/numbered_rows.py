@@ -71,7 +71,11 @@ class NumberedRows(dict[str, Any]):
         return _take(data_nest.flatten(self._labels), index)
 
     def pack_labels(self, tensors: Sequence[Any]) -> Any:
-        """Returns tensors of `take_labels` in the structure of the labels."""
+        """Returns the labels of a batch in the structure of the input.
+
+        Args:
+          tensors: what `take_labels` returned, as tensors.
+        """
         columns = data_nest.flatten(self._labels)
         return data_nest.pack_sequence_as(self._labels, _set_shapes(columns, tensors))
 

@@ -114,7 +114,12 @@ class Boundaries(_Saveable):
         return self._values.read_value(), self._sizes.read_value()
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Returns the operation that sets the boundaries of a checkpoint."""
+        """Returns the operation that sets the boundaries of a checkpoint.
+
+        Args:
+          restored_tensors: float32 [n] for each number.
+          restored_shapes: not used.
+        """
         del restored_shapes
         sizes = [tf.size(one) for one in restored_tensors]
         return self.assign(tf.concat(restored_tensors, axis=0), tf.stack(sizes))
