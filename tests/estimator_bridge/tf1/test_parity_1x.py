@@ -16,6 +16,8 @@ import halves  # noqa: E402
 import parity_1x  # noqa: E402
 import signatures  # noqa: E402
 
+pytestmark = pytest.mark.timeout(halves.TIMEOUT_SECS)
+
 
 @pytest.fixture(scope="module")
 def computed(request, tmp_path_factory):

@@ -8,6 +8,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "parity_1x"))
 import halves  # noqa: E402
 
+pytestmark = pytest.mark.timeout(halves.TIMEOUT_SECS)
+
 
 @pytest.fixture(scope="module")
 def computed(request, tmp_path_factory):
