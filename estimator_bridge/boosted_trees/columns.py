@@ -177,7 +177,7 @@ def _transform(features: Any, columns: Sequence[Any]) -> dict[Any, Any]:
 
 
 def _read_number(features: Any, column: Any) -> Optional[Any]:
-    """Returns a numeric column as float32 [batch]; None if more than a cast is to be done."""
+    """Returns a numeric column as float32 [batch]; None if it needs more than a cast."""
     if type(column) is not feature_column_v2.NumericColumn or column.normalizer_fn:
         return None
     tensor: Any = features.get(column.key) if isinstance(features, dict) else None
@@ -190,8 +190,8 @@ def _read_number(features: Any, column: Any) -> Optional[Any]:
 def _read_parts(features: Any, layout: Layout) -> list[Any]:
     """Returns what each column gives: float32 [batch, width] numbers, or int32 ones of buckets.
 
-    A column of one number may also be [batch]. It then needs no operation. TensorFlow's way has six
-    for each column, a third of the graph of a program with many numbers.
+    A column of one number may also be [batch], without TensorFlow's transformation, which adds six
+    operations for each: a third of the graph of a program with many numbers.
 
     Raises:
       ValueError: a bucketized column has several values.

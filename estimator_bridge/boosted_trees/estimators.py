@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from ..private_tf import estimator_util
 from . import columns
-from .ensemble import PRUNING_MODES, Growth
+from .ensemble import PRUNING_MODES, Growth, parse
 from .explanation import compute_importances, explain, name_contributions, sigmoid
-from .forest import Content, ForestCache
+from .forest import ForestCache
 from .growing import Parameters
 from .heads import build_classification_head, build_regression_head, differentiate_log_loss
 from .model import BUCKETS, Model, build_spec, is_alone
@@ -63,9 +63,8 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
                 return found
         return estimator_util.parse_input_fn_result(result)
 
-    def _read_trees(self, checkpoint: str) -> Content:
-        serialized = tf.train.load_checkpoint(checkpoint).get_tensor(SERIALIZED)
-        return ForestCache(self.model.head.logits_dimension).read(serialized)
+    def _read_serialized(self, checkpoint: str) -> Any:
+        return tf.train.load_checkpoint(checkpoint).get_tensor(SERIALIZED)
 
     def experimental_feature_importances(self, normalize: bool = False) -> Any:
         """Returns an OrderedDict: column -> the gain of all its splits, the largest first.
@@ -77,7 +76,7 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
           ValueError: there is no checkpoint.
           AssertionError: normalize, but there is no split or a gain is negative.
         """
-        ensemble = self._read_trees(self.model_dir).ensemble
+        ensemble = parse(self._read_serialized(self.model_dir))
         return compute_importances(ensemble, self._layout.names, normalize)
 
     def experimental_predict_with_explanations(
@@ -125,7 +124,7 @@ class BoostedTrees(tf.compat.v1.estimator.Estimator):
 
         assert self._activate is not None
         twin = tf.compat.v1.estimator.Estimator(model_fn, self.model_dir, self.config)
-        trees = self._read_trees(checkpoint)
+        trees = ForestCache(1).read(self._read_serialized(checkpoint))
         for batch in twin.predict(
             input_fn, hooks=hooks, checkpoint_path=checkpoint, yield_single_examples=False
         ):

@@ -1,5 +1,6 @@
 """Trees as arrays, and the walk of rows through them."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -55,8 +56,8 @@ class Paths(NamedTuple):
     Attributes:
       nodes: int64 [nodes, 4], the feature, the threshold and the two children of each node.
       height: int64 [nodes], the number of layers below each node.
-      is_equality: bool [nodes]; None if no node has an equality.
-      default_right: bool [nodes].
+      is_equality: bool [nodes], as in the forest; None if it is false for all nodes.
+      default_right: bool [nodes], as in the forest.
     """
 
     nodes: np.ndarray
@@ -122,8 +123,9 @@ class ForestCache:
                 else:
                     trees.append(_flatten_tree(tree, content, self._logits))
             self._trees = trees
-            forest = _join(trees, list(ensemble.tree_weights), self._logits)
-            paths = _build_paths(forest, trees)
+            some = trees or [_make_empty_tree(self._logits)]
+            forest = _join(some, ensemble.tree_weights)
+            paths = _build_paths(forest, some)
             serialized_trees = [tree.serialized for tree in trees]
             states = np.array(read_states(ensemble), np.int32)
             self._read = Content(ensemble, forest, paths, serialized_trees, states)
@@ -139,14 +141,17 @@ def flatten(ensemble: Any, logits: int) -> Forest:
       logits: the number of logits.
     """
     trees = [_flatten_tree(tree, b"", logits) for tree in ensemble.trees]
-    return _join(trees, list(ensemble.tree_weights), logits)
+    return _join(trees or [_make_empty_tree(logits)], ensemble.tree_weights)
 
 
-def _join(trees: list[_Tree], weights: list[float], logits: int) -> Forest:
-    if not trees:
-        leaf = np.zeros((1, logits), np.float32)
-        trees = [_Tree(b"", np.zeros((6, 1), np.int32), leaf, np.zeros(1, np.intp))]
-        weights = [1.0]
+def _make_empty_tree(logits: int) -> _Tree:
+    """Returns a tree that is a leaf with the value 0."""
+    value = np.zeros((1, logits), np.float32)
+    return _Tree(b"", np.zeros((6, 1), np.int32), value, np.zeros(1, np.intp))
+
+
+def _join(trees: list[_Tree], weights: Sequence[float]) -> Forest:
+    """Joins one tree or more; an empty one has no weight in an ensemble, and gets 1."""
     sizes = [len(tree.value) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
     nodes = np.concatenate([tree.nodes for tree in trees], axis=1)
@@ -156,7 +161,7 @@ def _join(trees: list[_Tree], weights: list[float], logits: int) -> Forest:
     is_leaf = left == np.arange(len(left))
     return Forest(
         roots=roots,
-        weights=np.array(weights, np.float32),
+        weights=np.array(weights or [1.0], np.float32),
         feature=nodes[0],
         threshold=nodes[1],
         is_equality=nodes[2].astype(bool),
@@ -215,7 +220,7 @@ def _build_paths(forest: Forest, trees: list[_Tree]) -> Paths:
     nodes = [forest.feature, forest.threshold, forest.left, forest.right]
     return Paths(
         np.stack(nodes, axis=1).astype(np.intp),
-        np.concatenate([tree.height for tree in trees]) if trees else np.zeros(1, np.intp),
+        np.concatenate([tree.height for tree in trees]),
         forest.is_equality if forest.is_equality.any() else None,
         forest.default_right,
     )

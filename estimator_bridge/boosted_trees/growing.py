@@ -95,7 +95,7 @@ class Grower:
             self._sums.append(_accumulate(shape, name))
         if parameters.center_bias:
             self._bias.append(_accumulate([2, 1], "bias_accumulator"))
-        if state.boundaries:
+        if state.boundaries is not None:
             self._quantiles = tf.queue.FIFOQueue(
                 # More summaries than one layer needs may wait while the chief is away.
                 1 << 20,

@@ -115,7 +115,7 @@ class _Training:
 
     def _compute_buckets(self) -> Any:
         boundaries = self._state.boundaries
-        limits = boundaries.read() if boundaries else ()
+        limits = () if boundaries is None else boundaries.read()
         return columns.read_table(self._read_features(), self._layout, limits)
 
     def _read_buckets(self) -> Any:
