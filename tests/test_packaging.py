@@ -365,6 +365,36 @@ def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, caps
     assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed"
 
 
+@pytest.mark.parametrize(
+    ("newest_secs", "full", "mark"),
+    [
+        (3500, False, "not matrix and not newest"),
+        (3700, False, "(smoke or versions) and not matrix and not newest"),
+        (3700, True, ""),
+    ],
+)
+def test_on_a_slow_machine_the_oldest_runs_fewer_tests(
+    matrix, monkeypatch, newest_secs, full, mark
+):
+    now, asked = [0.0], {}
+
+    def test(version, mark, full, write):
+        now[0] += newest_secs
+        asked[version.tensorflow] = mark
+
+    monkeypatch.setattr(matrix.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(matrix.Version, "test", test)
+    monkeypatch.setattr(matrix.Version, "lint", lambda version: None)
+    installed = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(matrix.Version, "install", lambda version: installed)
+    versions = [
+        matrix.Version("2.21", {"3.13": "python3.13"}),
+        matrix.Version("2.15", {"3.11": "python3.11"}),
+    ]
+    assert matrix.run(versions, full=full, strict=True)
+    assert asked == {"2.21": "" if full else "not matrix", "2.15": mark}
+
+
 def test_pytests_closing_line_is_counted(matrix):
     line = "== 1 failed, 546 passed, 2 skipped, 3 warnings, 2 errors in 61.20s (0:01:01) =="
     counts = [matrix._count(word, line) for word in ("passed", "failed", "errors?")]

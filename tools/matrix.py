@@ -2,7 +2,8 @@
 
     python tools/matrix.py          on the newest: lint, and the suite; on the oldest: the suite
                                     without the tests marked `newest`; on the others: the tests
-                                    marked `smoke`
+                                    marked `smoke`. After an hour on the newest, the oldest runs
+                                    the tests marked `smoke` or `versions` instead.
     python tools/matrix.py --full   on the newest and the oldest: the whole suite, with the tests
                                     marked `matrix`; on the others: the tests marked `smoke` or
                                     `versions`
@@ -46,8 +47,10 @@ PREFERRED = {
 WHOLE_SUITE = ("2.21", "2.15")
 
 # Seconds that one test, and all tests of the newest or another version, may take. A machine can be
-# half as fast as another, and continuous integration ends after 90 minutes.
-TEST_SECS, NEWEST_SECS, OTHER_SECS = 900, 4200, 1800
+# half as fast as another, and continuous integration ends after 90 minutes: after LATE_SECS, too
+# little time is left for all tests of the oldest version.
+TEST_SECS, NEWEST_SECS, OTHER_SECS = 900, 4500, 1800
+LATE_SECS = 3600
 FULL_TEST_SECS, FULL_SECS = 3600, 6 * 3600
 
 # Seconds in which the processes of pytest print their stacks before they are killed.
@@ -218,6 +221,7 @@ def _count(word, closing):
 
 def run(versions, full, strict):
     """Installs and tests the versions; returns whether all passed."""
+    begun = time.monotonic()
     runnable = [version for version in versions if version.program]
     ends = [version for version in runnable if version.tensorflow in WHOLE_SUITE]
     between = [version for version in runnable if version not in ends]
@@ -228,7 +232,8 @@ def run(versions, full, strict):
         for version, installation in zip(ends, installing):
             done = installation.result()
             print(f"\n=== {version}", flush=True)
-            _run_one(version, done, full, _write)
+            is_late = not full and time.monotonic() - begun > LATE_SECS
+            _run_one(version, done, _choose_mark(version.tensorflow, full, is_late), full, _write)
             if version.tensorflow == WHOLE_SUITE[0]:
                 # The findings do not depend on TensorFlow's version.
                 linting.append(aside.submit(version.lint))
@@ -254,23 +259,26 @@ def _write(text):
 def _run_aside(version, full):
     """Installs and tests a version while another runs; returns the lines of its output."""
     lines = [f"\n=== {version}\n"]
-    _run_one(version, version.install(), full, lines.append)
+    mark = _choose_mark(version.tensorflow, full)
+    _run_one(version, version.install(), mark, full, lines.append)
     return lines
 
 
-def _choose_mark(tensorflow, full):
+def _choose_mark(tensorflow, full, is_late=False):
     """Returns pytest's expression for the tests of one version; empty for all."""
     if tensorflow not in WHOLE_SUITE:
         return "smoke or versions" if full else "smoke"
     if full:
         return ""
-    return "not matrix" if tensorflow == WHOLE_SUITE[0] else "not matrix and not newest"
+    if tensorflow == WHOLE_SUITE[0]:
+        return "not matrix"
+    chosen = "not matrix and not newest"
+    return f"(smoke or versions) and {chosen}" if is_late else chosen
 
 
-def _run_one(version, done, full, write):
-    """Tests a version whose installation is `done`, and writes the output."""
+def _run_one(version, done, mark, full, write):
+    """Runs the tests of a mark on a version whose installation is `done`; writes the output."""
     whole = version.tensorflow in WHOLE_SUITE
-    mark = _choose_mark(version.tensorflow, full)
     if done.returncode:
         write(done.stdout.decode(errors="replace"))
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
