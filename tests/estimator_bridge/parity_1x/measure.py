@@ -234,6 +234,8 @@ def measure(area, native, start=None):
         with open(NAMES) as file:
             return signatures.of_names(tf.contrib, json.load(file), native)
     cases = importlib.import_module("cases." + area).CASES
+    # Modules and classes stay: the collections below need not look at them.
+    gc.freeze()
     if area in GOING_ON:
         return GOING_ON[area].measure(cases, native, starts(area, native, start))
     found = {}
