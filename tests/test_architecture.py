@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.newest]
 
 ROOT = Path(__file__).resolve().parent.parent
 BRIDGE = "estimator_bridge"

@@ -9,7 +9,7 @@ import pytest
 
 from trainer.command_line import COMMANDS
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.newest]
 
 
 # Forks for each line of words, because absl registers the flags of one command only: the child has

@@ -16,7 +16,7 @@ from trainer.pipelines import command
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.history import History
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.newest]
 ROOT = Path(__file__).parents[3]
 
 SCHEMA = {

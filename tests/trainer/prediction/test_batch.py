@@ -390,6 +390,7 @@ class TestProcesses:
         assert self._contents(tmp_path / "whole-2") == self._contents(tmp_path / "whole-1")
         assert len(_read(tmp_path / "whole-2" / "all.csv")) == 4 * 30 - 3
 
+    @pytest.mark.newest
     def test_what_a_killed_command_left_is_removed(self, finished, twice, tmp_path, run_module):
         left = tmp_path / "out" / "._predictions.json.waiting"
         left.mkdir(parents=True)
@@ -406,6 +407,7 @@ class TestProcesses:
             "_SUCCESS", "_predictions.json", "good-0.csv", "good-1.csv",
         ]  # fmt: skip
 
+    @pytest.mark.newest
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     @pytest.mark.parametrize("count", [1, 2])
     def test_a_signal_leaves_only_whole_files(
@@ -423,6 +425,7 @@ class TestProcesses:
         )
         assert list(tmp_path.glob("*all*")) == []
 
+    @pytest.mark.newest
     def test_an_error_leaves_only_whole_files(self, finished, folder, tmp_path, capsys):
         command = [f"--export={finished.export}", f"--data={folder}", "--processes=2"]
         names = [f"part-{number}.csv" for number in (1, 0)]
