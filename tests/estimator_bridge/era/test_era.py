@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import forked
 import numpy as np
 import pytest
 
@@ -24,7 +25,7 @@ import names  # noqa: E402
 
 def run(*arguments, cwd=None):
     """Runs a program under the bridge; returns (status, stdout, stderr)."""
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-m", "estimator_bridge", "run", *map(str, arguments)],
         capture_output=True,
         text=True,

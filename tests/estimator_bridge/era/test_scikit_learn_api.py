@@ -1,10 +1,10 @@
 """`tf.keras.wrappers.scikit_learn` beside what TensorFlow 1.15.5 computed."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 HERE = Path(__file__).parent
@@ -26,7 +26,7 @@ print((cross_val_score(model, old["X"], labels, cv=3) > 0.7).tolist())
 
 
 def run(*words):
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-m", "estimator_bridge", "run", *words],
         capture_output=True,
         text=True,
