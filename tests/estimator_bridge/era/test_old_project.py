@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 import tensorflow as tf
 
@@ -80,7 +81,7 @@ def test_the_trainer_trains_a_model_of_2_8_and_predicts_with_it(tmp_path):
 
     def run(*command):
         path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
+        done = forked.run(
             [sys.executable, "-m", *command],
             cwd=tmp_path,
             capture_output=True,
