@@ -33,6 +33,12 @@ SCHEMA = {
 }
 
 
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch):
+    """Has groups of few batches: a whole group is prefetched, and 16,384 rows are 136 epochs."""
+    monkeypatch.setattr("trainer.inputs.shuffle.GROUP_ROWS", 256)
+
+
 @pytest.fixture(scope="module")
 def paths(make, tmp_path_factory):
     """Three files of rows whose number x is unique."""
