@@ -82,7 +82,9 @@ def test_a_whole_tree_is_predicted_once_it_has_grown(tmp_path):
     for steps, bias in [(1, 0), (3, -0.1733334), (6, -0.1737692), (9, -0.1737692)]:
         model = programs.build(tf, "whole", tmp_path / str(steps))
         model.fit(input_fn=programs.make_input_fn(tf, "whole"), max_steps=steps)
-        logits = programs.examine(tf, "whole", model)["predictions"]["logits"]
+        rows = programs.make_input_fn(tf, "whole", repeat=False)
+        found = tf.contrib.learn.Estimator.predict(model, input_fn=rows)
+        logits = [row["logits"] for row in found]
         np.testing.assert_allclose(logits, np.full([programs.BATCH, 1], bias), rtol=0, atol=1e-6)
 
 
