@@ -55,7 +55,7 @@ def convert(built, checkpoint=None, **options):
     return plan, build_model(plan, write_module(plan, "a test"), checkpoint)
 
 
-def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
+def assert_same(built, converted, plan, features, labels, sparse=(), steps=60):
     """Checks equal outputs; returns the largest relative difference of the next losses."""
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import Rows
