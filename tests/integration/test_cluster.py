@@ -417,14 +417,14 @@ def _check_only_this_machine_can_connect(job):
     ],
 )
 def test_a_killed_process_is_restarted_and_the_job_finishes(start_module, shop, tmp_path, victim):
-    job, gate = tmp_path / "job", Gate(tmp_path, 400, tmp_path / "job")
+    job, gate = tmp_path / "job", Gate(tmp_path, 200, tmp_path / "job")
     launcher = _launch(
         start_module,
         shop,
         job,
         ["--workers=1", "--ps=1", "--evaluator", "--max_restarts=1"],
-        "--train_steps=1200",
-        "--run.save_checkpoints_steps=200",
+        "--train_steps=800",
+        "--run.save_checkpoints_steps=100",
         *gate.flags,
         env=gate.env,
     )
@@ -439,9 +439,9 @@ def test_a_killed_process_is_restarted_and_the_job_finishes(start_module, shop, 
     if victim == "chief-0":
         # At most a checkpoint's interval is lost.
         resumed = re.search(r"resuming at step ([\d,]+)", said)
-        assert int(resumed.group(1).replace(",", "")) >= 400
+        assert int(resumed.group(1).replace(",", "")) >= 200
     last = _evaluations(job)[-1]
-    assert 1200 <= last["step"] <= 1203
+    assert 800 <= last["step"] <= 803
     # As without the kill, where it is between 0.95 and 0.97.
     assert last["auc"] > 0.93
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
@@ -454,14 +454,18 @@ def test_a_worker_at_the_last_step_goes_on_with_a_restarted_chief(
     start_module, shop, tmp_path, strategy
 ):
     job, gate = tmp_path / "job", Gate(tmp_path, 100, tmp_path / "job")
+    # The servers of the fused engine need a fraction of the time for a step.
+    steps = {"none": 500, "parameter_server": 800}[strategy]
     chief, worker, server = find_addresses(3)
     cluster = {"chief": [chief], "worker": [worker], "ps": [server]}
 
     def start(role):
         flags = (
             f"--strategy={strategy}",
-            "--train_steps=800",
+            f"--train_steps={steps}",
             "--run.save_checkpoints_steps=100",
+            "--export.exporters=",
+            "--eval.steps=1",
             *gate.flags,
         )
         names = {"run": "a", "path": gate.folder}
@@ -492,7 +496,7 @@ def test_a_worker_at_the_last_step_goes_on_with_a_restarted_chief(
     metrics = json.loads((job / "metrics.json").read_text())
     assert metrics["steps_each"]["worker-0"] > done
     assert f"worker-0 {metrics['steps_each']['worker-0']:,}" in summary
-    assert 800 <= metrics["end_step"] <= 802
+    assert steps <= metrics["end_step"] <= steps + 2
 
 
 @pytest.mark.matrix
