@@ -82,7 +82,7 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
     done = run_module(
         *for_1x,
         *flags,
-        f"--train_steps={stored + 300}",
+        f"--train_steps={stored + 100}",
         "--export.verify",
         "--run.report",
         "--run.save_checkpoints_steps=200",
@@ -90,11 +90,11 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
     )
     assert done.returncode == 0, done.stderr
     assert f"resuming at step {stored:,} from {JOB}/model.ckpt-{stored}" in done.stderr
-    assert f"last, step {stored + 300:,}" in done.stdout
+    assert f"last, step {stored + 100:,}" in done.stdout
     assert "loaded in a fresh process, each answered" in done.stderr
     assert f"Summary of {JOB}" in done.stdout and str(tmp_path) not in done.stdout
     names = cloud.names("jobs/first/")
-    assert _pointed(cloud) == [stored + 300]
+    assert _pointed(cloud) == [stored + 100]
     exports = [name for name in names if name.endswith("/saved_model.pb")]
     assert {name.split("/")[3] for name in exports} == {"best", "final"}
     for name in exports:
@@ -103,14 +103,14 @@ def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, 
         # Nothing is left to rewrite.
         assert not files.rewrite(export, operations.find("1.15"))
     metrics = json.loads(cloud.read("jobs/first/metrics.json"))
-    assert metrics["end_step"] == stored + 300
+    assert metrics["end_step"] == stored + 100
     assert metrics["exports"]["final"][0].startswith(f"{JOB}/export/final/")
     assert f"job_dir: {JOB}\n" in cloud.read("jobs/first/config.yaml").decode()
     assert not [name for name in names if "temp" in name or "/." in name or "tmp" in name]
     # A third machine finds nothing left to train, and does not change what is there.
     before = {name: cloud.generation("a-bucket", name) for name in exports}
     done = run_module(
-        "trainer.task", *flags, f"--train_steps={stored + 300}", env=_disk(tmp_path, "three")
+        "trainer.task", *flags, f"--train_steps={stored + 100}", env=_disk(tmp_path, "three")
     )
     assert done.returncode == 0, done.stderr
     assert "nothing to train" in done.stderr
