@@ -68,6 +68,7 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
     for receiver in _receivers(plan, tf):
         if invalid and receiver.name == "json":
             continue
+        answer = _make_answer(predict, fill, receiver, tf)
         prefix = "" if receiver.name == default else f"{receiver.name}:"
         for name, pick in _signatures(plan).items():
             is_predict = name.split("/")[-1] == "predict"
@@ -76,9 +77,10 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
             specs = receiver.specs
             if receiver.key and not is_predict:
                 specs = {"inputs": tf.TensorSpec([None], tf.string, name="inputs")}
-
-            endpoint = _make_endpoint(predict, fill, receiver, pick)
-            archive.add_endpoint(prefix + name, tf.function(endpoint, input_signature=[specs]))
+            endpoint = tf.function(
+                _make_endpoint(answer, receiver, pick), input_signature=[specs], autograph=False
+            )
+            archive.add_endpoint(prefix + name, endpoint)
     archive.write_out(folder, verbose=False)
     return notes
 
@@ -92,13 +94,37 @@ def is_argument(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _make_endpoint(
-    predict: _Function, fill: _Function, receiver: _Receiver, pick: _Function
-) -> _Function:
+def _make_answer(predict: _Function, fill: _Function, receiver: _Receiver, tf: Any) -> _Function:
+    """Returns a function from inputs to outputs; all signatures of a receiver share its graph."""
+
+    @tf.function(input_signature=[receiver.specs], autograph=False)
+    def answer(inputs: dict[str, Any]) -> dict[str, Any]:
+        return predict(fill(receiver.parse(inputs)))
+
+    return _call_cheaply(answer, tf)
+
+
+def _call_cheaply(function: Any, tf: Any) -> _Function:
+    """Returns a tf.function whose calls do not infer the shapes of all its operations again.
+
+    The shapes of its outputs are those that were traced. Without this, each call in a graph, and
+    each call of what calls it, goes through all operations of the model.
+    """
+    cheap = {"_disable_call_shape_inference": tf.compat.v1.AttrValue(b=True)}
+
+    def call(inputs: dict[str, Any]) -> dict[str, Any]:
+        with tf.compat.v1.get_default_graph()._attr_scope(cheap):
+            outputs: dict[str, Any] = function(inputs)
+        return outputs
+
+    return call
+
+
+def _make_endpoint(answer: _Function, receiver: _Receiver, pick: _Function) -> _Function:
     def endpoint(inputs: dict[str, Any]) -> dict[str, Any]:
         if receiver.key:
             inputs = {receiver.key: next(iter(inputs.values()))}
-        return pick(predict(fill(receiver.parse(inputs))))
+        return pick(answer(inputs))
 
     return endpoint
 
@@ -125,9 +151,9 @@ def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
             name: tf.reshape(value, [-1, 1]) if name in single else value
             for name, value in features.items()
         }
-        outputs: dict[str, Any] = call(columns)
-        return outputs
+        return call_model(columns)
 
+    call_model = _call_cheaply(call, tf)
     return predict
 
 
