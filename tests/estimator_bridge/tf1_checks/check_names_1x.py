@@ -91,7 +91,7 @@ def test_a_checkpoint_with_the_names_of_an_earlier_version_is_read(name, tmp_pat
 
 
 def _earlier_name(name):
-    """Returns the name that an earlier version gave a variable of DNNLinearCombined*."""
+    """Returns the name that an earlier version gave a variable of DNNLinearCombinedClassifier."""
     primary, slash, slot = name.partition("/part_0/")
     for new, old in (
         ("linear/", "linear/linear_model/"),
@@ -112,11 +112,10 @@ def test_a_checkpoint_of_contrib_learn_of_an_earlier_version_is_read(tmp_path, c
 
     def input_fn():
         features = {"x": tf.constant([[1.0], [2.0]]), "s": tf.constant([["a"], ["b"]])}
-        return features, tf.constant([[0.0], [1.0]])
+        return features, tf.constant([[0], [1]])
 
-    # The metrics of a classifier would take a third of the time.
     def model(folder):
-        return learn.DNNLinearCombinedRegressor(
+        return learn.DNNLinearCombinedClassifier(
             str(folder),
             linear_feature_columns=[layers.real_valued_column("x"), column],
             dnn_feature_columns=[layers.embedding_column(column, 2)],
