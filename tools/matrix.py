@@ -232,8 +232,9 @@ def run(versions, full, strict):
         for version, installation in zip(ends, installing):
             done = installation.result()
             print(f"\n=== {version}", flush=True)
-            is_late = not full and time.monotonic() - begun > LATE_SECS
-            _run_one(version, done, _choose_mark(version.tensorflow, full, is_late), full, _write)
+            is_late = time.monotonic() - begun > LATE_SECS
+            mark = _choose_mark(version.tensorflow, full, is_late)
+            _run_one(version, done, mark, full, _write)
             if version.tensorflow == WHOLE_SUITE[0]:
                 # The findings do not depend on TensorFlow's version.
                 linting.append(aside.submit(version.lint))

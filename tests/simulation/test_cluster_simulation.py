@@ -31,8 +31,8 @@ MENDED = {
 }
 # Within so many schedules each old fault must be found, from its first seed on.
 SCHEDULES_TO_FIND = 80
-# Found at once from these seeds; from 0 a fault may take 70 schedules. A change of the simulation
-# gives seeds other meanings.
+# These seeds find the faults at once; from seed 0 it may take 70 schedules. After a change of the
+# simulation, the schedules of the seeds are others.
 FIRST_SEEDS = {
     "missing files count as removed": 4,
     "a claim ends with its job": 8,

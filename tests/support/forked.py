@@ -5,7 +5,7 @@ start hundreds of programs. `Popen` and `run` take the place of subprocess.Popen
 where a command is `python -m MODULE`, `python -c CODE` or `python SCRIPT`, a server forks it. The
 program is a process of its own all the same. It is a child of the one that called Popen, with its
 own process id, environment, working directory, signals, exit status and standard streams. At its
-end, threads are joined and exit handlers are called, but modules are not taken apart.
+end, threads are joined and exit handlers are called, but modules are not cleared.
 
 A command is started in the usual way, and so imports everything itself, where
   - its environment differs in a variable that is read while Python or TensorFlow is imported,
@@ -428,8 +428,8 @@ def _become(request, base, changed):
 def _exit(status):
     """Ends this process as Python does, but leaves its modules as they are.
 
-    To take them apart touches all memory that is shared with the server, and so copies it: a fifth
-    of a second of processor time for each program.
+    Clearing the modules would write to all memory that is shared with the server, and so copy it: a
+    fifth of a second of processor time for each program.
     """
     if not isinstance(status, (int, type(None))):
         sys.stderr.write(f"{status}\n")

@@ -101,19 +101,19 @@ def _make_answer(predict: _Function, fill: _Function, receiver: _Receiver, tf: A
     def answer(inputs: dict[str, Any]) -> dict[str, Any]:
         return predict(fill(receiver.parse(inputs)))
 
-    return _call_cheaply(answer, tf)
+    return _without_inference(answer, tf)
 
 
-def _call_cheaply(function: Any, tf: Any) -> _Function:
-    """Returns a tf.function whose calls do not infer the shapes of all its operations again.
+def _without_inference(function: Any, tf: Any) -> _Function:
+    """Returns a function that calls a tf.function without inferring shapes again.
 
-    The shapes of its outputs are those that were traced. Without this, each call in a graph, and
-    each call of what calls it, goes through all operations of the model.
+    Where a graph calls a function, TensorFlow infers the shapes of all operations of that function,
+    and of the functions that it calls. The shapes of the outputs are known from the trace.
     """
-    cheap = {"_disable_call_shape_inference": tf.compat.v1.AttrValue(b=True)}
+    attributes = {"_disable_call_shape_inference": tf.compat.v1.AttrValue(b=True)}
 
     def call(inputs: dict[str, Any]) -> dict[str, Any]:
-        with tf.compat.v1.get_default_graph()._attr_scope(cheap):
+        with tf.compat.v1.get_default_graph()._attr_scope(attributes):
             outputs: dict[str, Any] = function(inputs)
         return outputs
 
@@ -145,6 +145,8 @@ def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
                 outputs[key.name] = tf.reshape(outputs[key.name], [-1])
         return outputs
 
+    call_model = _without_inference(call, tf)
+
     def predict(features: dict[str, Any]) -> dict[str, Any]:
         single = {feature.name for feature in inputs if feature.width == 1}
         columns = {
@@ -153,7 +155,6 @@ def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
         }
         return call_model(columns)
 
-    call_model = _call_cheaply(call, tf)
     return predict
 
 

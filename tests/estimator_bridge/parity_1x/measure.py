@@ -234,8 +234,6 @@ def measure(area, native, start=None):
         with open(NAMES) as file:
             return signatures.of_names(tf.contrib, json.load(file), native)
     cases = importlib.import_module("cases." + area).CASES
-    # Modules and classes stay: the collections below need not look at them.
-    gc.freeze()
     if area in GOING_ON:
         return GOING_ON[area].measure(cases, native, starts(area, native, start))
     found = {}
@@ -300,6 +298,8 @@ def main(arguments):
         import names
 
         used = names.record(tf.contrib)
+    # Modules and classes stay; the collections between cases need not look at them.
+    gc.freeze()
     for area in arguments[1:]:
         write(arguments[0], area, measure(area, native, start))
     if used is not None:

@@ -394,9 +394,9 @@ def test_experiment_evaluates_again_and_again(tmp_path):
         return {"x": tf.constant(x)}, tf.constant(x[:, 0])
 
     def build(steps, **more):
-        # The metrics of a classifier take half of the time of its evaluations.
         columns = [contrib.layers.real_valued_column("x")]
         config = learn.RunConfig(tf_random_seed=1, model_dir=str(tmp_path))
+        # A classifier would compute metrics in half of the time.
         model = learn.LinearRegressor(columns, model_dir=str(tmp_path), config=config)
         return learn.Experiment(
             *(model, input_fn, input_fn),

@@ -158,7 +158,7 @@ def test_of_many_rows_only_sums_are_kept(
     large_file(folder / "large.parquet")
     for number in range(3):
         make.csv(folder / f"part-{number}.csv", make.rows(600, seed=number))
-    # Of each slice, so many samples are drawn.
+    # Up to 1,000 samples of each slice would take most of the time.
     monkeypatch.setattr("trainer.gating.resampling.MAX_SAMPLES", 300)
     change = {"absolute": -0.01}
     rules = [{"metric": "auc", "change": change, "by": ["city", "age"], "within_noise": "pass"}]
@@ -167,9 +167,9 @@ def test_of_many_rows_only_sums_are_kept(
     # Fewer than the file has rows, and more than a share of it.
     monkeypatch.setattr("trainer.metrics.rows_or_sums.EXACT_ROWS", 100)
     documents += [gate(0, *flags, *more, rules=rules) for more in ([], ["--engine=beam"])]
-    # A column of few slices: each of them is judged anew.
-    flags[-1] = "--by=city"
-    groups = [gate(0, *flags, "--group=level", *more) for more in ([], ["--engine=beam"])]
+    # Slices of several groups; those of city*level have one group each.
+    flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city", "--group=level"]
+    groups = [gate(0, *flags, *more) for more in ([], ["--engine=beam"])]
     for document in (*documents, *groups):
         for subject in document["metrics"]:
             for name in [name for name in subject["metrics"] if name.startswith("latency")]:

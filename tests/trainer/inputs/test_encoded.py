@@ -35,7 +35,7 @@ SCHEMA = {
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    """Has groups of few batches: a whole group is prefetched, and 16,384 rows are 136 epochs."""
+    """Makes groups small: a whole group is read ahead, and 16,384 rows are 136 epochs."""
     monkeypatch.setattr("trainer.inputs.shuffle.GROUP_ROWS", 256)
 
 
