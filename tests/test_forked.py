@@ -9,27 +9,21 @@ import time
 import forked
 import pytest
 
-pytestmark = [
-    pytest.mark.skipif(not forked.CAN_FORK, reason="programs are forked on Linux only"),
-    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
-]
+pytestmark = pytest.mark.skipif(not forked.CAN_FORK, reason="programs are forked on Linux only")
 
 
 def test_a_server_ends_where_a_process_that_was_left_holds_its_socket(monkeypatch):
     monkeypatch.setattr(forked, "_END_SECS", 1)
     server = forked._start_server("tensorflow", dict(os.environ))
-    left = os.fork()
-    if not left:
-        time.sleep(60)
-        os._exit(0)
-    try:
-        started = time.monotonic()
-        server.close()
-        assert server._process.returncode == -signal.SIGKILL
-        assert time.monotonic() - started < 30
-    finally:
-        os.kill(left, signal.SIGKILL)
-        os.waitpid(left, 0)
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(command, pass_fds=[server._end.fileno()]) as left:
+        try:
+            started = time.monotonic()
+            server.close()
+            assert server._process.returncode == -signal.SIGKILL
+            assert time.monotonic() - started < 30
+        finally:
+            left.kill()
 
 
 def test_a_program_is_a_process_of_its_own():

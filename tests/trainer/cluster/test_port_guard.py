@@ -1,20 +1,21 @@
 """Servers that only this machine, or only the same cluster, can connect to."""
 
-import multiprocessing
+import json
 import os
 import socket
+import subprocess
 import sys
+from pathlib import Path
 
+import network
 import pytest
 from network import can_connect, find_own_address
 
 from trainer.cluster import port_guard
 from trainer.cluster.launch_command import main
-from trainer.cluster.private_network import enter_private_network
 from trainer.cluster.processes import find_addresses
 from trainer.environment.cluster_spec import Cluster
 from trainer.environment.variables import GUARDS_PORT
-from trainer.errors import UserError
 
 pytestmark = [
     pytest.mark.quick,
@@ -55,36 +56,40 @@ def test_only_this_machine_can_connect(monkeypatch):
     port_guard._guards.pop(port).close()
 
 
-def _serve_in_private(connection):
-    try:
-        enter_private_network()
-    except UserError as error:
-        connection.send(str(error))
-        return
+ROOT = Path(__file__).parents[3]
+# A program of its own, because the process must have one thread.
+SERVE_IN_PRIVATE = """
+import json, socket
+from network import can_connect, find_own_address
+from trainer.cluster.private_network import enter_private_network
+from trainer.errors import UserError
+try:
+    enter_private_network()
+except UserError as error:
+    print(json.dumps(str(error)))
+else:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        connection.send((port, can_connect("127.0.0.1", port), find_own_address()))
-        connection.recv()
+        print(json.dumps([port, can_connect("127.0.0.1", port), find_own_address()]), flush=True)
+        input()
+"""
 
 
 def test_no_other_process_can_connect_to_a_private_network():
-    here, there = multiprocessing.Pipe()
-    fork = multiprocessing.get_context("fork")
-    process = fork.Process(target=_serve_in_private, args=(there,), daemon=True)
-    process.start()
-    # Without it, the end of a process that sends nothing would not be seen.
-    there.close()
-    assert here.poll(60)
-    received = here.recv()
-    if isinstance(received, str):
-        assert "--private_network: this system does not allow" in received
-    else:
-        port, among_themselves, network = received
-        assert among_themselves and network is None
-        assert not can_connect("127.0.0.1", port)
-        here.send("done")
-    process.join(30)
-    assert process.exitcode == 0
+    folders = [os.path.dirname(network.__file__), str(ROOT)]
+    variables = dict(os.environ, PYTHONPATH=os.pathsep.join(folders))
+    command = [sys.executable, "-c", SERVE_IN_PRIVATE]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=variables, text=True, **pipes) as process:
+        received = json.loads(process.stdout.readline())
+        if isinstance(received, str):
+            assert "--private_network: this system does not allow" in received
+        else:
+            port, among_themselves, own = received
+            assert among_themselves and own is None
+            assert not can_connect("127.0.0.1", port)
+            process.communicate("done\n", timeout=30)
+    assert process.returncode == 0
 
 
 def test_without_a_namespace_it_is_one_line(monkeypatch, capsys):
