@@ -116,7 +116,11 @@ def number(dataset: Any) -> Optional[Numbered]:
         for one in after:
             rows = _copy_for_numbers(one, rows, shape)
     spec = tf.TensorSpec(shape, tf.int64)
-    return Numbered(tf.data.experimental.from_variant(rows, spec), arrays)
+    # Numbers cost less than a thread that tunes how they are made, and for which a session would
+    # wait at its end: up to a minute, where the thread misses that its iterator is gone.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return Numbered(tf.data.experimental.from_variant(rows, spec).with_options(options), arrays)
 
 
 def _number_rows(operation: Any) -> Optional[tuple[Any, list[np.ndarray]]]:

@@ -59,7 +59,7 @@ class Layout(NamedTuple):
     def dtype(self) -> Any:
         """The smallest type of NumPy for the buckets, and for the -1 of a missing one."""
         most = max((group.num_buckets for group in self.groups), default=0)
-        return np.int16 if most <= np.iinfo(np.int16).max else np.int32
+        return next(kind for kind in (np.int8, np.int16, np.int32) if most <= np.iinfo(kind).max)
 
 
 def sort(columns: Sequence[Any]) -> list[Any]:

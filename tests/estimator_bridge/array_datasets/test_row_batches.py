@@ -299,3 +299,9 @@ def test_an_estimator_trains_with_them_and_says_so_once(monkeypatch, capsys):
     assert "gathered" not in capsys.readouterr().err
     assert [run(True), run(True)] == [expected, expected]
     assert capsys.readouterr().err.count("gathered at once") == 1
+
+
+def test_no_thread_tunes_how_the_numbers_of_rows_are_made():
+    with tf.Graph().as_default():
+        found = row_batches.number(slices().shuffle(9).repeat().batch(7).prefetch(1))
+        assert found.rows.options().autotune.enabled is False

@@ -15,7 +15,7 @@ import estimator_bridge
 from estimator_bridge import tf
 from estimator_bridge.array_datasets import row_batches
 from estimator_bridge.boosted_trees import ensemble, model, quantiles, row_table
-from estimator_bridge.boosted_trees.columns import depend_on_rows
+from estimator_bridge.boosted_trees.columns import Group, Layout, depend_on_rows
 from estimator_bridge.process import batch_first
 
 pytestmark = pytest.mark.versions
@@ -468,3 +468,12 @@ def test_quantiles_stay_within_their_error():
     assert 40 <= len(boundaries) <= 50
     # Two errors of 0.02 and the distance of two of 50 boundaries, of 20,000 values.
     assert np.diff(boundaries).max() <= 20000 * 0.06
+
+
+@pytest.mark.parametrize(
+    ("num_buckets", "expected"),
+    [(2, np.int8), (127, np.int8), (128, np.int16), (32_767, np.int16), (32_768, np.int32)],
+)
+def test_a_bucket_takes_few_bytes(num_buckets, expected):
+    groups = [Group(2, [0], ["inequality"]), Group(num_buckets, [1], ["inequality"])]
+    assert Layout([], ["x", "y"], groups, 2).dtype is expected

@@ -27,7 +27,8 @@ def sum_by_rows(group, nodes, statistics, features):
 
 @pytest.mark.parametrize("width", [1, 2, 3, 12])
 @pytest.mark.parametrize("lowest", [0, -1])
-def test_sums_are_those_of_a_loop_over_rows(width, lowest):
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+def test_sums_are_those_of_a_loop_over_rows(width, lowest, dtype):
     random = np.random.default_rng(width)
     layer = LayerSums(GROUPS)
     for _ in range(2):
@@ -36,7 +37,7 @@ def test_sums_are_those_of_a_loop_over_rows(width, lowest):
             rows = 200 * count
             nodes = random.integers(0, 7, rows).astype(np.int32)
             statistics = random.standard_normal((rows, width)).astype(np.float32)
-            features = random.integers(lowest, 3, (3, rows)).astype(np.int16)
+            features = random.integers(lowest, 3, (3, rows)).astype(dtype)
             assert layer.add(nodes, NODES, [statistics], features) == count
             sums = [sum_by_rows(group, nodes, statistics, features) for group in GROUPS]
             expected = sums if expected is None else [a + b for a, b in zip(expected, sums)]
