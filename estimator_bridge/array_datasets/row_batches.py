@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from ..private_tf import map_op
 from ..process import batch_first
-from . import graph_arrays
+from . import autotuning, graph_arrays
 
 __all__ = ["Numbered", "exchange", "number"]
 
@@ -78,10 +78,15 @@ def exchange(dataset: Any) -> Any:
     setattr(graph, _KNOWN, known)
     with graph.as_default(), graph.control_dependencies(None), tf.name_scope(_SCOPE):
         replaced = _replace(last, known)
-    if replaced is last:
-        return dataset
-    _announce()
-    return tf.data.experimental.from_variant(replaced, dataset.element_spec)
+        if replaced is last:
+            return dataset
+        _announce()
+        made = tf.data.experimental.from_variant(replaced, dataset.element_spec)
+        batch, after = _follow_ordering(last.op)
+        if _find_chain(batch) is None or autotuning.is_chosen(dataset):
+            return made
+        with tf.device(last.device):
+            return autotuning.replace(made, after)
 
 
 class Numbered(NamedTuple):
@@ -116,11 +121,8 @@ def number(dataset: Any) -> Optional[Numbered]:
         for one in after:
             rows = _copy_for_numbers(one, rows, shape)
     spec = tf.TensorSpec(shape, tf.int64)
-    # Numbers cost less than a thread that tunes how they are made, and for which a session would
-    # wait at its end: up to a minute, where the thread misses that its iterator is gone.
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return Numbered(tf.data.experimental.from_variant(rows, spec).with_options(options), arrays)
+    # Numbers cost less than a thread that tunes how they are made.
+    return Numbered(autotuning.turn_off(tf.data.experimental.from_variant(rows, spec)), arrays)
 
 
 def _number_rows(operation: Any) -> Optional[tuple[Any, list[np.ndarray]]]:

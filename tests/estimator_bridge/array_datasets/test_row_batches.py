@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import tf
-from estimator_bridge.array_datasets import row_batches
+from estimator_bridge.array_datasets import autotuning, row_batches
 from estimator_bridge.process import batch_first
 
 pytestmark = pytest.mark.versions
@@ -252,16 +252,17 @@ def test_two_iterators_share_one_generator_of_random_numbers(monkeypatch):
     assert not np.array_equal(*run(True))
 
 
-def test_the_place_in_the_rows_is_saved_and_restored(monkeypatch, tmp_path):
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_the_place_in_the_rows_is_saved_and_restored(is_mapped, monkeypatch, tmp_path):
     def run(is_wanted):
         monkeypatch.setenv(batch_first.VARIABLE, "yes" if is_wanted else "no")
         path = str(tmp_path / f"place-{is_wanted}")
         with tf.Graph().as_default():
-            dataset = (
-                slices().shuffle(20, seed=2).repeat(2).batch(7).map(lambda x, y: (x["text"], y))
-            )
+            dataset = slices().shuffle(20, seed=2).repeat(2).batch(7)
+            if is_mapped:
+                dataset = dataset.map(lambda x, y: (x["text"], y))
             following = V1.data.make_initializable_iterator(dataset)
-            element = following.get_next()
+            element = tf.nest.flatten(following.get_next())
             place = tf.data.experimental.make_saveable_from_iterator(following)
             V1.add_to_collection(V1.GraphKeys.SAVEABLE_OBJECTS, place)
             saver = V1.train.Saver([place])
@@ -301,7 +302,44 @@ def test_an_estimator_trains_with_them_and_says_so_once(monkeypatch, capsys):
     assert capsys.readouterr().err.count("gathered at once") == 1
 
 
+def tuned(is_enabled):
+    options = tf.data.Options()
+    options.autotune.enabled = is_enabled
+    return slices().batch(7).with_options(options)
+
+
+@pytest.mark.parametrize(
+    ("make", "is_off", "prefetched"),
+    [
+        (lambda: slices().shuffle(9).repeat().batch(7), True, [2]),
+        (lambda: slices().batch(7).repeat().prefetch(1), True, [1]),
+        (lambda: slices().batch(7).prefetch(3).with_options(tf.data.Options()), True, [3]),
+        (lambda: slices().batch(7).map(lambda x, y: y).prefetch(1), False, [1]),
+        (lambda: slices().batch(7).batch(3), False, []),
+        (lambda: tuned(True), False, []),
+        (lambda: tuned(False), True, []),
+    ],
+)
+def test_no_thread_tunes_what_only_gathers(make, is_off, prefetched, recwarn):
+    from tensorflow.core.framework import dataset_options_pb2
+
+    with tf.Graph().as_default() as graph:
+        operation = V1.data.make_initializable_iterator(make()).initializer.inputs[0].op
+        assert gathers(graph) and not recwarn.list
+        sizes, enabled = [], None
+        while operation.inputs and operation.inputs[0].dtype == tf.variant:
+            if operation.type == "PrefetchDataset":
+                sizes.append(int(tf.get_static_value(operation.inputs[1])))
+            if operation.type == "OptionsDataset" and enabled is None:
+                options = dataset_options_pb2.Options()
+                options.ParseFromString(operation.get_attr("serialized_options"))
+                if options.autotune_options.WhichOneof("optional_enabled"):
+                    enabled = options.autotune_options.enabled
+            operation = operation.inputs[0].op
+        assert (enabled is False) == is_off and sizes == prefetched
+
+
 def test_no_thread_tunes_how_the_numbers_of_rows_are_made():
     with tf.Graph().as_default():
         found = row_batches.number(slices().shuffle(9).repeat().batch(7).prefetch(1))
-        assert found.rows.options().autotune.enabled is False
+        assert autotuning.is_chosen(found.rows)
