@@ -298,8 +298,10 @@ def test_several_values_in_a_row_train_evaluate_and_predict_as_without(
         losses = train(model, inputs, STEPS + 1, monkeypatch, is_fast)
         said = capfd.readouterr().err
         if is_fast:
-            assert f"with {count} fused lookups; " in said
-            assert said.strip().endswith(f"As before: shared_indicator: {reason}.")
+            # TensorFlow may warn too: a hook reads the global step while another thread adds to it.
+            (line,) = (one for one in said.splitlines() if "--fast" in one)
+            assert f"with {count} fused lookups; " in line
+            assert line.endswith(f"As before: shared_indicator: {reason}.")
         with monkeypatch.context() as patch:
             if not is_fast:
                 patch.setattr(training, "_find_obstacle", lambda estimator: "as before")
