@@ -114,10 +114,13 @@ def _prepare(version: tuple[int, ...]) -> None:
 
 def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
-    from .shims import needed_by
+    from .shims import keras2, needed_by
 
     hide_deprecations_by_default()
-    for shim in needed_by(versions.parse(versions.installed_tensorflow() or "")):
+    version = versions.parse(versions.installed_tensorflow() or "")
+    if version < versions.ESTIMATOR_REMOVED_IN:
+        keras2.initialize_loaders()
+    for shim in needed_by(version):
         shim.apply()
     patches.apply()
 

@@ -14,7 +14,14 @@ import types
 from .. import private_tf
 from ..errors import BridgeError
 
-__all__ = ["NAMESPACES", "VARIABLE", "apply", "prepare", "refuse_variable_without_package"]
+__all__ = [
+    "NAMESPACES",
+    "VARIABLE",
+    "apply",
+    "initialize_loaders",
+    "prepare",
+    "refuse_variable_without_package",
+]
 
 VARIABLE = "TF_USE_LEGACY_KERAS"
 
@@ -85,6 +92,17 @@ def _loaders():
         for attribute, value in list(vars(module).items()) if module is not None else ():
             if type(value) is private_tf.lazy_loader.KerasLazyLoader:
                 yield name, attribute, value
+
+
+def initialize_loaders() -> None:
+    """Has the lazy loaders of TensorFlow 2.15 choose their Keras, which it has imported already.
+
+    TensorFlow's own method marks a loader as initialised too early, as in `_resolve`; so it is to
+    run before there are other threads.
+    """
+    for _, _, loader in _loaders():
+        if not loader._initialized:
+            loader._initialize()
 
 
 def _resolve(loader) -> None:

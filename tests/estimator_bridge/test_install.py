@@ -220,7 +220,8 @@ def test_loaders_of_keras_are_safe_in_threads():
     """Resolved by many threads at once, TensorFlow's own way ends in endless recursion."""
     runs(
         """
-        import threading, estimator_bridge
+        import sys, threading, estimator_bridge
+        sys.setswitchinterval(1e-6)
         from estimator_bridge import tf
         import tensorflow.compat.v1 as tf1
         failures = []
