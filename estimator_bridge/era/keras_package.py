@@ -1,6 +1,5 @@
 """`import keras` gives Keras 2, as it did beside TensorFlow 2.0 to 2.15."""
 
-import os
 import sys
 
 from .. import versions
@@ -17,8 +16,7 @@ def find(tensorflow: tuple[int, ...]) -> str:
     Args:
       tensorflow: the installed version.
     """
-    is_chosen = os.environ.get(keras2.VARIABLE) in ("1", "true", "True")
-    if tensorflow < versions.ESTIMATOR_REMOVED_IN and not is_chosen:
+    if tensorflow < versions.ESTIMATOR_REMOVED_IN and not keras2.is_asked_for():
         return "keras"
     return "tf_keras"
 

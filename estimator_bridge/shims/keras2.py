@@ -19,6 +19,7 @@ __all__ = [
     "VARIABLE",
     "apply",
     "initialize_loaders",
+    "is_asked_for",
     "prepare",
     "refuse_variable_without_package",
 ]
@@ -69,6 +70,11 @@ def prepare() -> None:
     os.environ[VARIABLE] = "1"
 
 
+def is_asked_for() -> bool:
+    """Returns whether the variable asks TensorFlow for the package tf_keras."""
+    return os.environ.get(VARIABLE) in ("1", "true", "True")
+
+
 def refuse_variable_without_package() -> None:
     """Checks, on TensorFlow 2.15, that the variable is not set without tf_keras.
 
@@ -77,8 +83,7 @@ def refuse_variable_without_package() -> None:
     Raises:
       BridgeError: the variable requires tf_keras, which is not installed.
     """
-    is_set = os.environ.get(VARIABLE) in ("1", "true", "True")
-    if is_set and importlib.util.find_spec("tf_keras") is None:
+    if is_asked_for() and importlib.util.find_spec("tf_keras") is None:
         raise BridgeError(
             f"{VARIABLE}={os.environ[VARIABLE]} asks TensorFlow for the package tf-keras, which is "
             f"not installed; TensorFlow 2.15 has Keras 2 without it. Unset {VARIABLE}."
@@ -95,11 +100,13 @@ def _loaders():
 
 
 def initialize_loaders() -> None:
-    """Has the lazy loaders of TensorFlow 2.15 choose their Keras, which it has imported already.
+    """Initializes the lazy loaders of TensorFlow 2.15 while it is imported, by a single thread.
 
-    TensorFlow's own method marks a loader as initialised too early, as in `_resolve`; so it is to
-    run before there are other threads.
+    Their own method is not safe when several threads use a loader first (see `_resolve`). It only
+    looks Keras up, which TensorFlow has imported; where that failed, the loaders stay as they are.
     """
+    if sys.modules.get("tf_keras" if is_asked_for() else "keras") is None:
+        return
     for _, _, loader in _loaders():
         if not loader._initialized:
             loader._initialize()

@@ -216,6 +216,19 @@ def test_only_boosted_trees_are_supplied_on_2_15():
     )
 
 
+def test_tensorflow_2_15_is_imported_where_keras_cannot_be():
+    if REMOVED:
+        pytest.skip("is about TensorFlow 2.15")
+    runs(
+        """
+        import sys
+        sys.modules["keras"] = None
+        from estimator_bridge import tf
+        assert tf.constant
+        """
+    )
+
+
 def test_loaders_of_keras_are_safe_in_threads():
     """Resolved by many threads at once, TensorFlow's own way ends in endless recursion."""
     runs(
