@@ -10,9 +10,9 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["is_chosen", "replace", "turn_off"]
+__all__ = ["is_chosen", "prefetch_instead", "turn_off"]
 
-# Batches that are made while a step is computed.
+# How many batches are made ahead.
 _PREFETCHED = 2
 
 
@@ -28,12 +28,13 @@ def is_chosen(dataset: Any) -> bool:
         return dataset.options().autotune.enabled is not None
 
 
-def replace(dataset: Any, after: Sequence[Any]) -> Any:
-    """Returns a dataset with a prefetch instead of that which autotuning adds.
+def prefetch_instead(dataset: Any, after: Sequence[Any]) -> Any:
+    """Returns a dataset without autotuning, and with a prefetch, as autotuning would add one.
 
     Args:
       dataset: a tf.data.Dataset.
-      after: its last operations; if one is a prefetch, none is added.
+      after: the operations of the program that follow its batches; if one is a prefetch, none is
+        added.
     """
     if not any(one.type == "PrefetchDataset" for one in after):
         dataset = dataset.prefetch(_PREFETCHED)

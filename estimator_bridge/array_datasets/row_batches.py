@@ -82,11 +82,12 @@ def exchange(dataset: Any) -> Any:
             return dataset
         _announce()
         made = tf.data.experimental.from_variant(replaced, dataset.element_spec)
+        # If only an order follows the batches, autotuning has nothing to tune.
         batch, after = _follow_ordering(last.op)
         if _find_chain(batch) is None or autotuning.is_chosen(dataset):
             return made
         with tf.device(last.device):
-            return autotuning.replace(made, after)
+            return autotuning.prefetch_instead(made, after)
 
 
 class Numbered(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from estimator_bridge import tf
+from estimator_bridge.array_datasets import autotuning
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows, require_value
@@ -394,7 +395,5 @@ def to_input_fn(build: Callable[[], Any]) -> Callable[[], Any]:
     Args:
         build: returns a tf.data.Dataset.
     """
-    options = tf.data.Options()
-    options.autotune.enabled = False
     build = tf.autograph.experimental.do_not_convert(build)
-    return lambda: build().with_options(options)
+    return lambda: autotuning.turn_off(build())

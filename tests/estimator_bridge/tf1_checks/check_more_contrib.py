@@ -396,7 +396,7 @@ def test_experiment_evaluates_again_and_again(tmp_path):
     def build(steps, **more):
         columns = [contrib.layers.real_valued_column("x")]
         config = learn.RunConfig(tf_random_seed=1, model_dir=str(tmp_path))
-        # A classifier would compute metrics in half of the time.
+        # The metrics of a classifier would take half of the time.
         model = learn.LinearRegressor(columns, model_dir=str(tmp_path), config=config)
         return learn.Experiment(
             *(model, input_fn, input_fn),

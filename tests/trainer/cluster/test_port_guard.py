@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import network
 import pytest
 from network import can_connect, find_own_address
 
@@ -16,6 +15,8 @@ from trainer.cluster.launch_command import main
 from trainer.cluster.processes import find_addresses
 from trainer.environment.cluster_spec import Cluster
 from trainer.environment.variables import GUARDS_PORT
+
+ROOT = Path(__file__).parents[3]
 
 pytestmark = [
     pytest.mark.quick,
@@ -56,7 +57,6 @@ def test_only_this_machine_can_connect(monkeypatch):
     port_guard._guards.pop(port).close()
 
 
-ROOT = Path(__file__).parents[3]
 # A program of its own, because the process must have one thread.
 SERVE_IN_PRIVATE = """
 import json, socket
@@ -76,8 +76,8 @@ else:
 
 
 def test_no_other_process_can_connect_to_a_private_network():
-    folders = [os.path.dirname(network.__file__), str(ROOT)]
-    variables = dict(os.environ, PYTHONPATH=os.pathsep.join(folders))
+    folders = (ROOT / "tests" / "support", ROOT)
+    variables = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, folders)))
     command = [sys.executable, "-c", SERVE_IN_PRIVATE]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=variables, text=True, **pipes) as process:
