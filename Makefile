@@ -25,8 +25,8 @@ TF ?=
 ARGS ?=
 MARK ?= not matrix
 JOBS ?= 3
-# Seconds that one test may take. A longer one is stuck; it fails, and tells where it was. One that
-# waits outside Python cannot be ended: a minute later its process ends, and another one goes on.
+# Seconds that one test may take, unless it has a mark with its own limit. A longer one is stuck; it
+# fails, and tells where it was.
 LIMIT ?= 900
 
 BENCH_DATA ?= ../shared/data
@@ -58,8 +58,7 @@ demo:
 
 test:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) --dist=loadfile --no-loadscope-reorder \
-	    -m "$(MARK)" --timeout=$(LIMIT) -o faulthandler_timeout=$$(($(LIMIT) + 60)) \
-	    -o faulthandler_exit_on_timeout=true --max-worker-restart=2 $(ARGS)
+	    -m "$(MARK)" --timeout=$(LIMIT) --max-worker-restart=2 $(ARGS)
 
 test-quick: MARK = quick and not long
 test-quick: test

@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import faulthandler
 import fcntl
 import functools
 import gc
@@ -35,13 +36,36 @@ DURATIONS = Path(__file__).with_name("durations.json")
 UNKNOWN_SECS = 20.0
 
 
-def pytest_configure():
+# A signal ends a test at its limit, but Python does not handle it while the test is stuck outside
+# Python. So many seconds later, the process ends; pytest names the test and goes on.
+STUCK_SECS = 60
+STDERR = pytest.StashKey[int]()
+
+
+def pytest_configure(config):
     """Has programs under test take Ctrl-C, also if a shell has started the tests in the background.
 
     A shell without job control has such programs ignore it, and they hand that on to others.
     """
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        config.stash[STDERR] = os.dup(2)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Ends this process if a test is stuck outside Python."""
+    marker = item.get_closest_marker("timeout")
+    limit = marker.args[0] if marker else item.config.getoption("timeout")
+    if not limit:
+        return (yield)
+    stderr = item.config.stash[STDERR]
+    faulthandler.dump_traceback_later(limit + STUCK_SECS, exit=True, file=stderr)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_addoption(parser):

@@ -330,6 +330,45 @@ def test_the_matrix_ends_what_is_stuck(matrix, monkeypatch, program, secs, statu
     assert time.monotonic() - started < 30
 
 
+# PyDLL keeps Python's lock, so that no Python runs while a function waits.
+WAITS_OUTSIDE_PYTHON = """
+import conftest, ctypes, pytest
+
+conftest.STUCK_SECS = 1
+libc = ctypes.PyDLL(None)
+mutex = ctypes.create_string_buffer(64)
+
+@pytest.mark.timeout(60)
+def test_with_its_own_limit():
+    libc.usleep(2_500_000)
+
+def test_stuck():
+    libc.pthread_mutex_lock(mutex)
+    libc.pthread_mutex_lock(mutex)
+
+def test_the_next():
+    pass
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of Linux")
+def test_a_test_that_is_stuck_outside_python_fails_after_its_limit(tmp_path):
+    (tmp_path / "test_it.py").write_text(WAITS_OUTSIDE_PYTHON)
+    options = ["-pconftest", "-pno:cacheprovider", "-n1", "--timeout=1", f"--rootdir={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, tmp_path],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "1 failed, 2 passed" in done.stdout
+    assert "crashed while running 'test_it.py::test_stuck'" in done.stdout
+    assert re.search(r"Timeout \(0:00:02\)!(.|\n)* in test_stuck", done.stderr), done.stderr
+
+
 def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, capsys):
     def lint(version):
         linted.append(version.tensorflow)
