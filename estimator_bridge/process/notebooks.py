@@ -108,8 +108,7 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
     """
     name = terminal.escape(os.path.basename(path))
     os.chdir(os.path.dirname(os.path.abspath(path)))
-    _limit_threads(name)
-    with tempfile.TemporaryDirectory() as folder:
+    with _limited_threads(name), tempfile.TemporaryDirectory() as folder:
         shell = _make_shell(module, folder)
         for position, cell in enumerate(cells, 1):
             done = shell.run_cell(cell.text, store_history=True)
@@ -129,7 +128,8 @@ def run(path: str, cells: Sequence[notebook_cells.Cell], module: ModuleType) -> 
             raise error
 
 
-def _limit_threads(name: str) -> None:
+@contextlib.contextmanager
+def _limited_threads(name: str) -> Iterator[None]:
     """Lets the process end although threads of its notebook, such as queue runners, go on.
 
     Args:
@@ -137,10 +137,19 @@ def _limit_threads(name: str) -> None:
     """
     # Python calls it when the main thread has ended. It also ends idle threads of executors.
     shutdown = vars(threading)["_shutdown"]
+    has_ended = threading.Event()
+
+    def wait() -> None:
+        has_ended.wait()
+        shutdown()
+
+    waiter = threading.Thread(target=wait, daemon=True)
 
     def limited() -> None:
-        waiter = threading.Thread(target=shutdown, daemon=True)
-        waiter.start()
+        # Up to Python 3.12, the waiter would wait for the main thread too.
+        locks = vars(threading).get("_shutdown_locks", set())
+        locks.discard(vars(threading.main_thread()).get("_tstate_lock"))
+        has_ended.set()
         waiter.join(_THREAD_SECS)
         if waiter.is_alive():
             left = [one for one in threading.enumerate() if not one.daemon]
@@ -151,7 +160,12 @@ def _limit_threads(name: str) -> None:
                 file=sys.stderr,
             )
 
-    vars(threading)["_shutdown"] = limited
+    try:
+        yield
+    finally:
+        # Python 3.12 cannot start a thread once the main thread has ended.
+        waiter.start()
+        vars(threading)["_shutdown"] = limited
 
 
 @contextlib.contextmanager
