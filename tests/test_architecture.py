@@ -132,7 +132,7 @@ BRIDGE_ROOMS = {
     "era": "process shims tf1 model_files versions errors user_files",
     "process": "downgrade era tf1 shims old_packages command_line errors user_files output",
     "old_packages": (
-        "old_packages.numpy_1 old_packages.pandas_1 old_packages.scikit_learn process"
+        "old_packages.numpy_1 old_packages.pandas_1 old_packages.scikit_learn process private_tf"
     ),
     "old_packages.numpy_1": "old_packages",
     "old_packages.scikit_learn": "old_packages process errors",

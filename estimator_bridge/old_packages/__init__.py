@@ -28,6 +28,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     call_when_imported("PIL", _pillow)
     call_when_imported("yaml", _yaml)
     call_when_imported("tensorflow.core.example.feature_pb2", _protobuf_flags)
+    call_when_imported("tensorflow.python.ops.script_ops", _py_func_results)
     if version < _HDF5_3_SINCE:
         call_when_imported("h5py", _hdf5)
 
@@ -82,6 +83,12 @@ def _pillow() -> None:
     from estimator_bridge.old_packages import pillow
 
     pillow.install()
+
+
+def _py_func_results() -> None:
+    from estimator_bridge.old_packages import py_func_results
+
+    py_func_results.install()
 
 
 def _protobuf_flags() -> None:

@@ -13,6 +13,7 @@ def apply() -> None:
     from . import (
         arithmetic_optimizer,
         array_inputs,
+        exported_functions,
         freed_memory,
         generated_code,
         graph_construction,
@@ -42,6 +43,7 @@ def apply() -> None:
     numpy_version.apply()
     remembered_fetches.apply()
     thread_states.apply()
+    exported_functions.apply()
     idle_threads.apply()
     arithmetic_optimizer.apply()
     freed_memory.apply()

@@ -83,6 +83,7 @@ def _build_view() -> types.ModuleType:
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
         batched_queues,
+        images,
         keras_classes,
         keras_names,
         kmeans,
@@ -102,6 +103,7 @@ def _build_view() -> types.ModuleType:
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
     operations.install()
+    images.install()
     open_sessions.install()
     old_checkpoints.install()
     keras_names.install()

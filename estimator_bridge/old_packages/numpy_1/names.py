@@ -146,12 +146,23 @@ def _supply_modules() -> None:
     vars(compat).update(
         {"unicode": str, "long": int, "asbytes": _as_bytes, "asstr": _as_text, "basestring": str}
     )
-    supplied = {"compat": compat, "testing.utils": np.testing}
+    py3k = types.ModuleType("numpy.compat.py3k")
+    own = {name: value for name, value in vars(compat).items() if not name.startswith("_")}
+    own.update(asunicode=_as_text, bytes=bytes, integer_types=(int,), strchar="U")
+    vars(py3k).update(own)
+    # A module with a path is a package.
+    vars(compat).update(py3k=py3k, __path__=[])
+    supplied = {"compat": compat, "compat.py3k": py3k, "testing.utils": np.testing}
     for name, module in supplied.items():
-        if importlib.util.find_spec(f"numpy.{name}") is None:
+        if _is_missing(f"numpy.{name}"):
             sys.modules[f"numpy.{name}"] = module
         if "." not in name and name not in vars(np):
             setattr(np, name, module)
+
+
+def _is_missing(name: str) -> bool:
+    # Of a module that is supplied here, the specification is not known.
+    return name not in sys.modules and importlib.util.find_spec(name) is None
 
 
 def _as_bytes(text):

@@ -16,6 +16,26 @@ def case_arrays_of_different_shapes():
     return np.array([np.zeros((2, 3)), np.zeros((2, 4))])
 
 
+def case_functions_of_lists_of_different_lengths():
+    words, lists = [(2,), (1, 1), (2,)], [[1], [2, 3]]
+    made = [np.unique(words), np.sort(words), np.argsort(words), *np.unique(words, False, True)]
+    return [*made, np.shape(lists), np.size(lists), np.ndim(lists)]
+
+
+def case_texts_and_bytes_of_python_3():
+    from numpy.compat import py3k
+    from numpy.compat.py3k import asbytes, asstr, asunicode
+
+    texts = [asstr(b"a"), asstr("b"), asunicode(b"c")]
+    same = [
+        py3k.unicode is str,
+        py3k.long is int,
+        py3k.integer_types == (int,),
+        py3k.bytes is bytes,
+    ]
+    return [*texts, str(asbytes("d")), str(asbytes(b"e")), *same]
+
+
 def case_lists_of_different_lengths_as_numbers():
     return np.array([[1, 2], [3]], dtype=float)
 

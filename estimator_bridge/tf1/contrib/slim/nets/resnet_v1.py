@@ -116,6 +116,7 @@ def resnet_v1(
     )
 
 
+vars(resnet_v1)["default_image_size"] = 224
 resnet_v1_50 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_50", (3, 4, 6, 3))
 resnet_v1_101 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_101", (3, 4, 23, 3))
 resnet_v1_152 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_152", (3, 8, 36, 3))

@@ -119,6 +119,7 @@ def resnet_v2(
     )
 
 
+vars(resnet_v2)["default_image_size"] = 224
 resnet_v2_50 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_50", (3, 4, 6, 3))
 resnet_v2_101 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_101", (3, 4, 23, 3))
 resnet_v2_152 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_152", (3, 8, 36, 3))

@@ -6,7 +6,7 @@ from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import arg_scope
 from estimator_bridge.tf1.contrib.layers import utils
 
-__all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope"]
+__all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope", "vgg_d", "vgg_e"]
 
 
 def vgg_arg_scope(weight_decay=0.0005):
@@ -80,3 +80,4 @@ _DEPTHS = (64, 128, 256, 512, 512)
 vgg_a = _network("vgg_a", (1, 1, 2, 2, 2))
 vgg_16 = _network("vgg_16", (2, 2, 3, 3, 3))
 vgg_19 = _network("vgg_19", (2, 2, 4, 4, 4))
+vgg_d, vgg_e = vgg_16, vgg_19
