@@ -46,7 +46,9 @@ def test_a_forecast_from_a_checkpoint_of_1_15_goes_on(tmp_path):
         line.split(":")[0] for line in there.splitlines()
     ]
     assert numbers(here) == pytest.approx(numbers(there), abs=0.011)
-    longer = run(folder, "--max_steps=260", f"--export_dir={tmp_path / 'export'}")
-    assert longer.startswith("step 260: average loss")
-    assert numbers(longer)[1] < numbers(here)[1] + 0.05
+    longer = [run(folder, "--max_steps=230")]
+    longer.append(run(folder, "--max_steps=260", f"--export_dir={tmp_path / 'export'}"))
+    assert [text.split(":")[0] for text in longer] == ["step 230", "step 260"]
+    # The windows are random, and a few of them may raise the loss for some steps.
+    assert min(numbers(text)[1] for text in longer) < numbers(here)[1] - 0.2
     assert list((tmp_path / "export").glob("*/saved_model.pb"))
