@@ -88,6 +88,8 @@ def _wrap(order, ignored, renamed, function):
     today = list(inspect.signature(function).parameters.values())
     if today and today[0].name == "self":
         order = ["self", *order]
+    known = {one.name for one in today}
+    renamed = {old: new for old, new in renamed.items() if old not in known and new in known}
     places = [one.name for one in today if one.kind <= one.POSITIONAL_OR_KEYWORD]
     order = [renamed.get(name, name) for name in order]
     same = 0
@@ -95,9 +97,7 @@ def _wrap(order, ignored, renamed, function):
         same += 1
     # What today's function takes by position beyond the order of then stays as it is.
     count = len(order) if same == len(order) else same
-    known = {one.name for one in today}
     ignored = frozenset(ignored) - known
-    renamed = {old: new for old, new in renamed.items() if old not in known and new in known}
     differing = ignored | set(renamed)
     if same == len(order) and not differing:
         return function

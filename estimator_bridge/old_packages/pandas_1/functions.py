@@ -33,12 +33,13 @@ def install() -> None:
         rolling_apply=_roll_apply,
         rolling_quantile=_roll_quantile,
         rolling_window=_roll_window,
-        value_counts=_value_counts,
         **{f"rolling_{name}": functools.partial(_roll, name) for name in _ROLLING.split()},
         **{f"expanding_{name}": functools.partial(_expand, name) for name in _ROLLING.split()},
         **{f"rolling_{name}": functools.partial(_roll_two, name) for name in ("corr", "cov")},
         **{f"expanding_{name}": functools.partial(_expand_two, name) for name in ("corr", "cov")},
     )
+    # That of pandas 2 names its result "count".
+    pd.value_counts = _value_counts
     for name in ("scatter_matrix", "parallel_coordinates", "andrews_curves", "radviz", "lag_plot"):
         set_missing(pd, **{name: _plot(name)})
 

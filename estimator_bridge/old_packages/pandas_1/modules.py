@@ -152,7 +152,7 @@ def _set_options():
     function = config.set_option
 
     @functools.wraps(function)
-    def set_option(*args):
+    def set_option(*args, **kwargs):
         pairs = []
         for name, value in zip(args[::2], args[1::2]):
             name = _find_option(name)
@@ -162,9 +162,12 @@ def _set_options():
                 value = None
             pairs += [name, value]
         if pairs or not args or len(args) % 2:
-            function(*(pairs if len(args) % 2 == 0 else args))
+            function(*(pairs if len(args) % 2 == 0 else args), **kwargs)
 
     config.set_option = pd.set_option = set_option
+    if hasattr(config, "_set_option"):
+        # pandas 2 calls it for `pd.options.display.max_colwidth = -1`.
+        config._set_option = set_option
 
 
 def _find_option(name):

@@ -90,7 +90,7 @@ def _errors():
 
 def _reduce_frame(name, function):
     @functools.wraps(function)
-    def reduce(self, *, axis=0, skipna=True, level=None, numeric_only=None, **kwargs):
+    def reduce(self, axis=0, skipna=True, *, level=None, numeric_only=None, **kwargs):
         if level is not None:
             return _reduce_by_level(self, name, level, axis, skipna, numeric_only, kwargs)
         axis = 0 if axis is None else axis

@@ -325,6 +325,8 @@ def _keep_series_of_cat():
             if not kwargs.pop("inplace", False):
                 return function(self, name, *args, **kwargs)
             self._changed_series._update_inplace(function(self, name, *args, **kwargs))
+            # pandas 2 keeps this object for the next access.
+            object.__setattr__(self, "_parent", self._changed_series.values)
             return None
 
         return call
