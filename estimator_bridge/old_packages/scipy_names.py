@@ -175,8 +175,9 @@ def _integrate() -> None:
         integrate,
         trapz=integrate.trapezoid,
         cumtrapz=integrate.cumulative_trapezoid,
-        simps=simps,
     )
+    # That of SciPy 1.11 to 1.13 has another rule for an odd number of intervals.
+    integrate.simps = simps
 
 
 def _simpson(integrate, y, x, dx, axis, even):
