@@ -71,7 +71,7 @@ def _convert_all(results: Sequence[Any], types: Sequence[Optional[np.dtype]]) ->
 
 def _convert(value: Any, kind: Optional[np.dtype]) -> Any:
     # A number of NumPy decided on the type in NumPy 1, too.
-    if kind is None or not isinstance(value, np.ndarray) or not value.ndim or value.dtype == kind:
+    if kind is None or not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in _KINDS[kind.kind] and value.dtype.itemsize > kind.itemsize:
         return value.astype(kind)

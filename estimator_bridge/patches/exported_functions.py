@@ -8,7 +8,7 @@ same process depended on when Python last looked for garbage.
 import functools
 from typing import Any
 
-from ..process.importing import call_when_imported
+from ..private_tf import ops, saved_model_builder
 
 __all__ = ["apply"]
 
@@ -17,12 +17,6 @@ _kept: list[Any] = []
 
 def apply() -> None:
     """Makes the builder of SavedModels keep the functions of the graphs that it is given."""
-    call_when_imported("tensorflow.python.saved_model.builder_impl", _apply)
-
-
-def _apply() -> None:
-    from ..private_tf import ops, saved_model_builder
-
     builder = saved_model_builder._SavedModelBuilder
     add = builder._tag_and_add_meta_graph
 

@@ -40,14 +40,17 @@ def _with_equal(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         values = given.arguments
-        sigma = values.get("soft_nms_sigma", 0.0)
-        if isinstance(sigma, (int, float)) and sigma == 0:
-            values[name], values["max_output_size"] = _lower(
-                values[name], values["max_output_size"]
-            )
+        if _read_static(values.get("soft_nms_sigma", 0.0)) == 0:
+            lower = _lower(values[name], values["max_output_size"])
+            values[name], values["max_output_size"] = lower
         return original(*given.args, **given.kwargs)
 
     return suppress
+
+
+def _read_static(value: Any) -> Any:
+    """Returns the value of a number or of a constant tensor; None for another tensor."""
+    return tf.get_static_value(value) if tf.is_tensor(value) else value
 
 
 def _lower(threshold: Any, most: Any) -> tuple[Any, Any]:
@@ -55,7 +58,7 @@ def _lower(threshold: Any, most: Any) -> tuple[Any, Any]:
 
     Every overlap is at least 0, so a threshold of 0 leaves the best box only.
     """
-    value = tf.get_static_value(threshold) if tf.is_tensor(threshold) else threshold
+    value = _read_static(threshold)
     if value is not None:
         if value > 0:
             return np.nextafter(np.float32(value), np.float32(0)), most

@@ -154,15 +154,10 @@ def _supply_modules() -> None:
     vars(compat).update(py3k=py3k, __path__=[])
     supplied = {"compat": compat, "compat.py3k": py3k, "testing.utils": np.testing}
     for name, module in supplied.items():
-        if _is_missing(f"numpy.{name}"):
+        if importlib.util.find_spec(f"numpy.{name}") is None:
             sys.modules[f"numpy.{name}"] = module
         if "." not in name and name not in vars(np):
             setattr(np, name, module)
-
-
-def _is_missing(name: str) -> bool:
-    # Of a module that is supplied here, the specification is not known.
-    return name not in sys.modules and importlib.util.find_spec(name) is None
 
 
 def _as_bytes(text):

@@ -6,6 +6,7 @@ from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import add_arg_scope
 from estimator_bridge.tf1.contrib.layers import utils
 from estimator_bridge.tf1.contrib.slim.nets import resnet_utils
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import with_image_size
 from estimator_bridge.tf1.contrib.slim.nets.resnet_utils import resnet_arg_scope
 
 __all__ = [
@@ -70,6 +71,7 @@ def resnet_v1_block(scope, base_depth, num_units, stride):
     return resnet_utils.Block(scope, bottleneck, args)
 
 
+@with_image_size(224)
 def resnet_v1(
     inputs,
     blocks,
@@ -116,7 +118,6 @@ def resnet_v1(
     )
 
 
-vars(resnet_v1)["default_image_size"] = 224
 resnet_v1_50 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_50", (3, 4, 6, 3))
 resnet_v1_101 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_101", (3, 4, 23, 3))
 resnet_v1_152 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_152", (3, 8, 36, 3))

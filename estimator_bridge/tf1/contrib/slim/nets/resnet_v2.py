@@ -6,6 +6,7 @@ from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import add_arg_scope
 from estimator_bridge.tf1.contrib.layers import utils
 from estimator_bridge.tf1.contrib.slim.nets import resnet_utils
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import with_image_size
 from estimator_bridge.tf1.contrib.slim.nets.resnet_utils import resnet_arg_scope
 
 __all__ = [
@@ -73,6 +74,7 @@ def resnet_v2_block(scope, base_depth, num_units, stride):
     return resnet_utils.Block(scope, bottleneck, args)
 
 
+@with_image_size(224)
 def resnet_v2(
     inputs,
     blocks,
@@ -119,7 +121,6 @@ def resnet_v2(
     )
 
 
-vars(resnet_v2)["default_image_size"] = 224
 resnet_v2_50 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_50", (3, 4, 6, 3))
 resnet_v2_101 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_101", (3, 4, 23, 3))
 resnet_v2_152 = resnet_utils.make_network(resnet_v2, bottleneck, "resnet_v2_152", (3, 8, 36, 3))
