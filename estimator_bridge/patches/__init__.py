@@ -18,6 +18,7 @@ def apply() -> None:
         generated_code,
         graph_construction,
         idle_threads,
+        input_queues,
         message_text,
         new_operations,
         numpy_version,
@@ -31,6 +32,7 @@ def apply() -> None:
     )
 
     array_inputs.apply()
+    input_queues.apply()
     generated_code.apply()
     graph_construction.apply()
     new_operations.apply()
