@@ -165,7 +165,8 @@ def test_sparse_and_ragged_rows_stay_as_they_are(monkeypatch):
         (20_000, 100, 1, False),
         (20_000, 100, 2, True),
         (100, 100, -1, True),
-        (100_000, 99, -1, False),
+        (100_000, 43, -1, True),
+        (100_000, 42, -1, False),
     ],
 )
 def test_few_rows_and_small_batches_stay_as_they_are(rows, batch, repeat, pays, monkeypatch):
