@@ -7,6 +7,7 @@ from estimator_bridge import tf
 from trainer.models.fused.exchanging import MERGED, join_rows
 from trainer.models.fused.layout import Deep, Layout, Table
 from trainer.models.fused.network import Pass
+from trainer.models.fused.row_operations import sum_rows
 from trainer.models.fused.rows import DISTINCT, PLACES, rows_touched
 from trainer.models.fused.updates import DEEP_PART, LINEAR_PART, Gradient, OptimizerStep
 from trainer.models.fused.variables import Stored, Variables
@@ -91,18 +92,19 @@ def _sum_gradient(
     """Returns the gradient of a table, given that of its looked-up values.
 
     The latter is float32 [fields, batch, dimension]. The gradients of a row are summed. Missing
-    values have the segment -1, which the sums ignore.
+    values have the place -1, which the sums ignore.
     """
+    grad = tf.reshape(grad, [-1, table.dimension])
     if DISTINCT + table.name in rows:
         touched, places = rows[DISTINCT + table.name], rows[PLACES + table.name]
         if MERGED + table.name in rows:
             touched, places = join_rows(table, rows)
-        grad = tf.reshape(grad, [-1, table.dimension])
-        summed = tf.math.unsorted_segment_sum(grad, places, tf.size(touched))
+        summed = sum_rows(grad, places, tf.size(touched), table.may_lack)
         return Gradient(
             optimizer, stored, tf.ensure_shape(summed, [None, table.dimension]), touched
         )
-    summed = tf.math.unsorted_segment_sum(grad, rows[table.name], table.num_rows)
+    places = tf.reshape(rows[table.name], [-1])
+    summed = sum_rows(grad, places, table.num_rows, table.may_lack)
     if not optimizer.kind.moves_all:
         return Gradient(optimizer, stored, summed)
     found = rows_touched(table, rows)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from estimator_bridge import tf
 from trainer import config as config_lib
+from trainer.models.fused import row_operations
 from trainer.models.fused.layout import Layout
 from trainer.models.fused.variables import Stored, Variables, create_number
 from trainer.models.optimizers import INITIAL_ACCUMULATOR, MOMENTUM, build_rate
@@ -112,7 +113,7 @@ class Gradient(NamedTuple):
             return self.optimizer.apply(self.stored, tf.gather(self.values, touched), touched)
         if self.rows is not None and self.optimizer.kind.needs_all:
             number = self.stored.variable.shape[0]
-            values = tf.math.unsorted_segment_sum(self.values, self.rows, number)
+            values = row_operations.sum_rows(self.values, self.rows, number, may_lack=False)
             return self.optimizer.apply(self.stored, values)
         return self.optimizer.apply(self.stored, self.values, self.rows)
 
@@ -212,7 +213,16 @@ def _adagrad(now: dict[str, Any], variable: Any, grad: Any, rows: Any, accumulat
     }
     if rows is None:
         return tf.raw_ops.ResourceApplyAdagradV2(**options)
-    return tf.raw_ops.ResourceSparseApplyAdagradV2(indices=rows, **options)
+    if variable.shape[1] == 1 or not row_operations.HAS_SLOW_ROWS:
+        return tf.raw_ops.ResourceSparseApplyAdagradV2(indices=rows, **options)
+    squares = row_operations.read_rows(accumulator, rows) + tf.square(grad)
+    change = now["rate"] * grad / (tf.sqrt(squares) + EPSILON)
+    return tf.group(
+        row_operations.write_rows(accumulator, rows, squares),
+        row_operations.write_rows(
+            variable, rows, row_operations.read_rows(variable, rows) - change
+        ),
+    )
 
 
 def _adam(now: dict[str, Any], variable: Any, grad: Any, rows: Any, *slots: Any) -> Any:
