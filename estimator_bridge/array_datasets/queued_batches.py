@@ -31,7 +31,8 @@ class RowNumbers:
 
     A window of `window` numbers is shuffled as tf.queue.RandomShuffleQueue shuffles its rows: a
     random number leaves it, and the next one takes its place. The first pass then begins with a
-    random row. No seed of the graph applies, because TensorFlow's own input functions use none.
+    random row. The order differs in each run, as it does with TensorFlow's own queue, also if the
+    graph has a seed.
 
     Args:
       rows: int, at least 1.
@@ -56,7 +57,7 @@ class RowNumbers:
         if not self._window:
             return self._count(count)
         missing = self._window - len(self._shuffled)
-        if missing and not self._is_ending:
+        if missing:
             self._shuffled.frombytes(self._count(missing).tobytes())
         entering = self._count(count).tolist()
         places = self._random.integers(max(len(self._shuffled), 1), size=len(entering)).tolist()
@@ -77,11 +78,11 @@ class RowNumbers:
         return numbers
 
     def _empty(self, count: int) -> list[int]:
-        """Takes numbers from the window, into which no others come."""
+        """Takes up to `count` numbers, at least 1, from the window when no others enter it."""
         if not self._is_ending:
             self._is_ending = True
             self._random.shuffle(np.frombuffer(self._shuffled, _int64))
-        leaving = self._shuffled[-count:].tolist() if count else []
+        leaving = self._shuffled[-count:].tolist()
         del self._shuffled[-count:]
         return leaving
 
@@ -186,7 +187,7 @@ class BatchQueue:
 
 
 def get_columns(data: Any) -> Optional[dict[Any, Any]]:
-    """Returns the columns of a table, name -> array [rows, ...]; None if it is no usual one.
+    """Returns name -> array [rows, ...] of a table; None if it needs TensorFlow's own queue.
 
     Args:
       data: {name: array}, or a pandas.DataFrame.

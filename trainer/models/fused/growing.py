@@ -14,6 +14,7 @@ from trainer.features.growing import (
     list_growing,
 )
 from trainer.models.fused.layout import Layout
+from trainer.models.fused.row_operations import write_rows
 from trainer.models.fused.rows import RESET
 from trainer.models.fused.updates import DEEP_PART, LINEAR_PART, OptimizerStep
 from trainer.models.fused.variables import Stored, Variables, create_plain
@@ -41,11 +42,7 @@ class Changing(NamedTuple):
         Args:
             rows: result of the function that Preparation.begin returns.
         """
-        return tf.raw_ops.ResourceScatterUpdate(
-            resource=self.stored.variable.handle,
-            indices=rows[self.places],
-            updates=rows[self.values],
-        )
+        return write_rows(self.stored.variable, rows[self.places], rows[self.values])
 
 
 def create_tables(encoding: Encoding) -> list[Changing]:
@@ -102,11 +99,7 @@ def reset_rows(
             values = drawn * tf.cast(found > 0, tf.float32)[:, None]
         slots = optimizers[part].slots[one.variable.ref()]
         for each, value in [(one, values), *((slot, tf.fill(shape, slot.first)) for slot in slots)]:
-            operations.append(
-                tf.raw_ops.ResourceScatterUpdate(
-                    resource=each.variable.handle, indices=found, updates=value
-                )
-            )
+            operations.append(write_rows(each.variable, found, value))
     return operations
 
 

@@ -1,4 +1,4 @@
-"""Operations on rows of tables that are fast on each TensorFlow."""
+"""Reads, writes and sums rows of tables, without operations that are slow on some TensorFlows."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def write_rows(variable: Any, rows: Any, values: Any) -> Any:
     """Returns the operation that writes rows of a variable.
 
     Args:
-        variable: float32 [number, dimension].
-        rows: int [rows], each at most once.
-        values: float32 [rows, dimension].
+        variable: [number, ...].
+        rows: int [rows]. A row that is given several times gets one of its values.
+        values: [rows, ...], of the type of the variable.
     """
     return tf.raw_ops.ResourceScatterUpdate(resource=variable.handle, indices=rows, updates=values)
 
@@ -42,7 +42,7 @@ def sum_rows(values: Any, places: Any, count: Any, may_lack: bool) -> Any:
         may_lack: whether places may be -1.
 
     Returns:
-        float32 [count, dimension], the same in each way bit for bit.
+        float32 [count, dimension]. Both operations give bit-identical results.
     """
     dimension = values.shape[1]
     if not HAS_SLOW_ROWS or not 1 < dimension < _FEW_NUMBERS:
@@ -60,5 +60,6 @@ def sum_rows(values: Any, places: Any, count: Any, may_lack: bool) -> Any:
         a_shape=tf.cast(tf.stack([number, size]), tf.int64),
         b=values,
     )
-    known = count if isinstance(count, int) else None
-    return tf.ensure_shape(product[:count] if may_lack else product, [known, dimension])
+    summed = product[:count] if may_lack else product
+    summed.set_shape([count if isinstance(count, int) else None, dimension])
+    return summed
