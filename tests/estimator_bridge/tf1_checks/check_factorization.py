@@ -5,6 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.contrib.factorization import WALSMatrixFactorization
 
+from estimator_bridge.tf1.contrib.factorization.outer_products import sum_outer_products
+
 ROWS, COLUMNS = 12, 9
 RANDOM = np.random.RandomState(0)
 MATRIX = RANDOM.normal(size=[ROWS, 2]).dot(RANDOM.normal(size=[2, COLUMNS])).astype(np.float32)
@@ -175,3 +177,27 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed(tmp_path, side):
         # The rows of the first batch were projected in the evaluation.
         result = estimator.evaluate(input_fn=input_fn, steps=1)["loss"]
         np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [],
+        [0],
+        [2, 0, 1, 0, 2, 2],
+        [0] * 7 + [1],
+        [1, 0, 0, 0, 0, 0, 0, 2, 3, 4],
+        list(RANDOM.permutation(np.repeat(np.arange(30), RANDOM.zipf(1.5, 30) % 50 + 1))),
+    ],
+)
+def test_sums_of_outer_products(run, places):
+    """The entries of a place need not follow each other, and some places have many more."""
+    places = np.array(places, np.int32)
+    vectors = RANDOM.normal(size=[len(places), 3]).astype(np.float32)
+    weights = RANDOM.uniform(size=len(places)).astype(np.float32)
+    count = int(places.max(initial=-1)) + 1
+    expected = np.zeros([count, 3, 3])
+    for place, vector, weight in zip(places, vectors, weights):
+        expected[place] += weight * np.outer(vector, vector)
+    found = run(sum_outer_products(vectors, weights, tf.constant(places), tf.constant(count)))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

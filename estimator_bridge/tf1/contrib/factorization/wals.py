@@ -9,6 +9,7 @@ small linear system, and vice versa.
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.factorization.outer_products import sum_outer_products
 from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
 
 __all__ = ["WALSMatrixFactorization"]
@@ -268,8 +269,7 @@ class _Solver:
         count = tf.size(rows)
         common = self._unobserved * self.sides[1 - side].gramian
         common += self._regularization * tf.eye(self.sides[side].dimension)
-        squares = extra[:, None, None] * factors[:, :, None] * factors[:, None, :]
-        left = common + tf.unsorted_segment_sum(squares, places, count)
+        left = common + sum_outer_products(factors, extra, places, count)
         targets = ((self._unobserved + extra) * values)[:, None] * factors
         right = tf.unsorted_segment_sum(targets, places, count)
         return tf.matrix_solve(left, right[:, :, None])[:, :, 0]
