@@ -7,7 +7,7 @@ from typing import Any
 from ..output.html_page import Markup, page, paragraph, section, text
 from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, data
-from .text import IMPLICIT, SLOW, VERDICT_WORDS, hours, instead, size, summary
+from .text import IMPLICIT, SLOW, VERDICT_WORDS, agree, hours, instead, size, summary
 from .verdict import EFFORT_RULE, Entry
 
 __all__ = ["render"]
@@ -109,7 +109,7 @@ def _programs(report: Report) -> list[tuple[str, Markup]]:
         if rows:
             shown = " open" if len(rows) <= _OPEN_ROWS else ""
             parts += [
-                f"<details{shown}><summary>{len(rows):,} {_text(words)}</summary>",
+                f"<details{shown}><summary>{_text(agree(len(rows), words))}</summary>",
                 *_table(f"programs-{number}", headers, rows),
                 "</details>",
             ]

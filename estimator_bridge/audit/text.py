@@ -10,7 +10,17 @@ from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry
 
-__all__ = ["IMPLICIT", "SLOW", "VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
+__all__ = [
+    "IMPLICIT",
+    "SLOW",
+    "VERDICT_WORDS",
+    "agree",
+    "hours",
+    "instead",
+    "render",
+    "size",
+    "summary",
+]
 
 # The heading of what Python 2 found in the own package.
 IMPLICIT = "Implicit relative imports (Python 2)"
@@ -222,6 +232,17 @@ def _effort(report: Report, width: int) -> Iterator[str]:
         )
 
 
+def agree(number: int, words: str) -> str:
+    """Returns a number of programs and what they do.
+
+    Args:
+      number: how many.
+      words: what one of them does, for example "needs a port".
+    """
+    verb, rest = words.split(" ", 1)
+    return f"{number:,} {verb if number == 1 else verb.removesuffix('s')} {rest}"
+
+
 def summary(report: Report) -> str:
     """Returns the result in a few sentences.
 
@@ -238,7 +259,7 @@ def summary(report: Report) -> str:
     for entry in report.entries:
         counts[entry.verdict] = counts.get(entry.verdict, 0) + 1
     if counts:
-        parts = [f"{counts[name]} {VERDICT_WORDS[name]}" for name in VERDICTS if name in counts]
+        parts = [agree(counts[name], VERDICT_WORDS[name]) for name in VERDICTS if name in counts]
         text += f" Of {_count(len(report.entries), 'program')}: " + "; ".join(parts) + "."
     if report.passed_over:
         text += f" {_count(len({path for path, _, _ in report.passed_over}), 'file')} skipped."

@@ -18,7 +18,7 @@ import pytest
 
 from estimator_bridge.audit import audit, command, files, sources, to_json
 from estimator_bridge.audit.html import render as render_html
-from estimator_bridge.audit.text import hours
+from estimator_bridge.audit.text import hours, summary
 from estimator_bridge.audit.text import render as render_text
 from estimator_bridge.command_line.signals import SignalReceived
 from estimator_bridge.output.html_page import SCRIPT_POLICY
@@ -372,6 +372,15 @@ def code_base(tmp_path_factory):
             "plain.py": PLAIN + MAIN,
             "port.py": LOST + MAIN,
         },
+    )
+
+
+def test_summary_of_several_programs(tmp_path):
+    programs = {"a.py": PLAIN, "b.py": PLAIN, "c.py": LOST, "d.py": LOST, "e.py": OLD}
+    report = audit(write(tmp_path, {name: source + MAIN for name, source in programs.items()}))
+    assert summary(report).endswith(
+        "Of 5 programs: 2 run unchanged under the bridge; 1 runs unchanged with --tf1; "
+        "2 need a port."
     )
 
 
