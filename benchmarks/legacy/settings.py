@@ -28,20 +28,22 @@ PROCESSES = {
     "4 threads": {"LEGACY_THREADS": "4"},
     "16 threads": {"LEGACY_THREADS": "16"},
 }
-# Graph option -> (arithmetic optimizer, all of Grappler off, XLA), measured in the default process.
+ON = 1
+# Graph option -> options of rewriting, and the level of XLA, measured in the default process.
 GRAPHS = {
-    "arithmetic optimizer on": (1, False, 0),
-    "Grappler off": (2, True, 0),
-    "XLA": (0, False, 2),
+    "arithmetic optimizer on": ({"arithmetic_optimization": ON}, 0),
+    "remapper on": ({"remapping": ON}, 0),
+    "Grappler off": ({"disable_meta_optimizer": True}, 0),
+    "XLA": ({}, 2),
 }
 
 
-def session_config(tf, arithmetic, off, xla):
+def session_config(tf, rewriting, xla):
     config = tf.ConfigProto(allow_soft_placement=True)
-    rewriting = config.graph_options.rewrite_options
-    rewriting.meta_optimizer_iterations = 1
-    rewriting.arithmetic_optimization = arithmetic
-    rewriting.disable_meta_optimizer = off
+    options = config.graph_options.rewrite_options
+    options.meta_optimizer_iterations = 1
+    for name, value in rewriting.items():
+        setattr(options, name, value)
     config.graph_options.optimizer_options.global_jit_level = xla
     threads = int(os.environ.get("LEGACY_THREADS", "0"))
     config.intra_op_parallelism_threads = config.inter_op_parallelism_threads = threads
@@ -56,7 +58,7 @@ def measure(data, output, setting):
     import tensorflow as tf
 
     tf.logging.set_verbosity(tf.logging.ERROR)
-    graphs = {setting: (0, False, 0), **(GRAPHS if setting == "default" else {})}
+    graphs = {setting: ({}, 0), **(GRAPHS if setting == "default" else {})}
     found = {}
     for graph, options in graphs.items():
         jobs.SESSION_CONFIG = session_config(tf, *options)
@@ -123,8 +125,8 @@ def write(path, found):
         f"### Options of sessions ({rounds} rounds)",
         "",
         "Processor time of a step in milliseconds, with the median elapsed time in brackets. By",
-        "default, the arithmetic optimizer of Grappler is off. Written by `make bench-legacy`;",
-        f"{results.describe_machine()}.",
+        "default, Grappler's arithmetic optimizer and remapper are off. Written by",
+        f"`make bench-legacy`; {results.describe_machine()}.",
         "",
         f"| option | {' | '.join(PROGRAMS)} |",
         "|---" + "|--:" * len(PROGRAMS) + "|",

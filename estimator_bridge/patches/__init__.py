@@ -11,12 +11,12 @@ def prepare() -> None:
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
-        arithmetic_optimizer,
         array_inputs,
         exported_functions,
         freed_memory,
         generated_code,
         graph_construction,
+        graph_optimizers,
         idle_threads,
         input_queues,
         message_text,
@@ -47,5 +47,5 @@ def apply() -> None:
     thread_states.apply()
     exported_functions.apply()
     idle_threads.apply()
-    arithmetic_optimizer.apply()
+    graph_optimizers.apply()
     freed_memory.apply()
