@@ -99,6 +99,8 @@ def supply(keras: str, version: tuple[int, int]) -> None:
             names[f"{api}keras.wrappers.scikit_learn.{name}"] = functools.partial(
                 _pick, classes, name
             )
+    for api in ("", "compat.v1."):
+        names[f"{api}keras.__version__"] = functools.partial(_keras_version, version)
     names.update((path, functools.partial(refused.build, path)) for path in refused.REFUSED)
     publish(keras, names, _PACKAGES)
     if version < preprocessing.REPLACED_IN:
@@ -108,6 +110,15 @@ def supply(keras: str, version: tuple[int, int]) -> None:
         call_when_imported(f"{keras}.src.engine.training", lambda: _restore_order(keras))
     if version < _PREDICT_CLASSES_REMOVED_IN:
         call_when_imported(f"{keras}.src.engine.sequential", lambda: _add_to_models(keras))
+
+
+def _keras_version(tensorflow: tuple[int, int]) -> str:
+    """Returns the version of Keras that a TensorFlow had; from 2.5 on they were the same."""
+    if tensorflow < (2, 2):
+        return "2.2.4-tf"
+    if tensorflow < (2, 5):
+        return "2.3.0-tf" if tensorflow == (2, 2) else "2.4.0"
+    return "{}.{}.0".format(*tensorflow)
 
 
 def _restore_preprocessing(keras: str, version: tuple[int, int]) -> None:

@@ -10,7 +10,8 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
   removed.py         names of TensorFlow 0.x
-  private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
+  private_keras.py   `tensorflow.python.keras` and `keras` with the classes of `tf.keras`
+  keras_package.py   `import keras`
   keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means

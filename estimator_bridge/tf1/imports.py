@@ -27,7 +27,7 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
-from estimator_bridge.tf1 import guarded, names_of_1_15
+from estimator_bridge.tf1 import guarded, keras_package, names_of_1_15
 from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
@@ -180,7 +180,7 @@ def _replace_import_module(original, importer):
     @functools.wraps(original)
     def import_module(name, package=None):
         named = f"{package}{name}" if package and name.startswith(".") else name
-        if not _is_tensorflow(named):
+        if not _is_tensorflow(named) and not keras_package.has(named):
             return original(name, package)
         caller = sys._getframe(1)
         module = _find_calling_module(caller)
@@ -241,7 +241,7 @@ class _Importer:
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         try:
-            if level == 0 and _is_tensorflow(name):
+            if level == 0 and (_is_tensorflow(name) or keras_package.has(name)):
                 importer = (globals or {}).get("__name__") or "__main__"
                 # Code that runs during TensorFlow's own import does not belong to the program.
                 building = self._builder == threading.get_ident()
@@ -255,6 +255,8 @@ class _Importer:
     def _for_program(self, name, globals, locals, fromlist):
         parts = name.split(".")[1:]
         module = view = self._view
+        if not _is_tensorflow(name):
+            return keras_package.find(name, fromlist)
         if parts and parts[0] in _PRIVATE:
             module = self._private(name, parts, globals, locals, fromlist)
         elif parts:

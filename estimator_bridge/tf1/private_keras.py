@@ -1,4 +1,4 @@
-"""The private modules of Keras as programs of 1.x import them: `tensorflow.python.keras`.
+"""The modules of Keras as programs of 1.x import them: `tensorflow.python.keras` and `keras`.
 
 TensorFlow still contains modules of these names, but only the parts that it uses itself, without
 most layers. Their classes do not work with those of `tf.keras`. A program gets a module that finds
@@ -20,6 +20,7 @@ _PREFIXES = {
     "tensorflow.python.keras": ("{api}", "{source}"),
     "tensorflow.python.keras._impl.keras": ("{api}", "{source}"),
     "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
+    "keras": ("{api}", "{source}"),
 }
 
 # Package -> its modules in 1.x, and where these have public names. A public name comes first: it is
@@ -39,6 +40,7 @@ _PUBLIC = {
 
 # Modules that were split or renamed, by their name below the prefix -> where their names are.
 _SPLIT = {
+    "backend.tensorflow_backend": ("{api}.backend", "{source}.backend"),
     "engine": ("{source}.engine.base_layer",),
     "engine.topology": ("{source}.engine.functional", "{source}.utils.layer_utils"),
     "layers.convolutional": ("{source}.layers.convolutional.base_conv",),

@@ -40,6 +40,7 @@ print(json.dumps([
     isinstance(scaled, tf.keras.mixed_precision.LossScaleOptimizer),
     experimental.get_layer_policy(layer).name,
     v2.train.experimental.LossScale is tf.mixed_precision.experimental.LossScale,
+    tf.keras.__version__,
     float(focal(tf.constant([1.0]), tf.constant([0.6]))[0]),
     round(float(quantized[0]), 4),
     tf.config.experimental_list_devices()[:1],
@@ -92,7 +93,7 @@ def test_supplied_names_work_as_they_did(printed):
     lines, stderr = printed
     assert len(lines) == 3, stderr
     *values, focal, quantized, devices = json.loads(lines[2])
-    assert values == [[0, 1, 2], 8.0, 8.0, True, True, "float32", True]
+    assert values == [[0, 1, 2], 8.0, 8.0, True, True, "float32", True, "2.4.0"]
     # 0.25 * (1 - 0.6) ** 2 * -log(0.6); and 0.3 in steps of 1 / 127.
     assert abs(focal - 0.0204330) < 1e-6 and quantized == 0.2992
     assert devices == ["/job:localhost/replica:0/task:0/device:CPU:0"]

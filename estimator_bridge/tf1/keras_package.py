@@ -1,0 +1,60 @@
+"""`import keras` gives Keras 2 with TensorFlow 1.x, as the package `keras` was until 2.3.
+
+TensorFlow installs Keras 3 as `keras`. A program of 1.x gets the Keras of `tf.keras` instead, which
+has nearly the same interface, unless it has a folder `keras` of its own.
+"""
+
+import functools
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Sequence
+
+from estimator_bridge.tf1 import private_keras
+
+__all__ = ["find", "has"]
+
+
+def has(name: str) -> bool:
+    """Returns whether a name is one of the package `keras` that TensorFlow installs.
+
+    Args:
+      name: the full name of a module.
+    """
+    return name.partition(".")[0] == "keras" and _is_installed()
+
+
+@functools.cache
+def _is_installed() -> bool:
+    loaded = sys.modules.get("keras")
+    spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec("keras")
+    file = (spec and spec.origin) or ""
+    return (
+        not file or "site-packages" in file.split(os.sep) or "dist-packages" in file.split(os.sep)
+    )
+
+
+def find(name: str, fromlist: Sequence[str]) -> types.ModuleType:
+    """Returns what `import` returns for a module of `keras`.
+
+    Args:
+      name: the full name of the module.
+      fromlist: the names that are imported from it; without any, the package is returned.
+
+    Raises:
+      ModuleNotFoundError: there is no such module.
+    """
+    package = module = _package()
+    for part in name.split(".")[1:]:
+        module = module.step(part)
+    return module if fromlist else package
+
+
+@functools.cache
+def _package() -> private_keras.KerasModule:
+    found = private_keras.find("keras")
+    assert isinstance(found, private_keras.KerasModule)
+    # The last one with this interface.
+    vars(found)["__version__"] = "2.3.1"
+    return found
