@@ -130,6 +130,7 @@ NAMES: dict[str, Private] = {
     "tensor_spec": _tensorflow("framework.tensor_spec"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),
     "tensor_util": _tensorflow("framework.tensor_util"),
+    "variable_scope": _tensorflow("ops.variable_scope"),
     "tpu_training_loop": _tensorflow("tpu.training_loop"),
     "weights_broadcast_ops": _tensorflow("ops.weights_broadcast_ops"),
     # Objects in checkpoints.

@@ -19,6 +19,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
   shapes.py          dimensions given as floats
+  variables.py       the losses of regularizers
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
@@ -94,6 +95,7 @@ def _build_view() -> types.ModuleType:
         operations,
         removed,
         shapes,
+        variables,
         view,
     )
     from estimator_bridge.tf1.contrib import tpu_refusal
@@ -105,6 +107,7 @@ def _build_view() -> types.ModuleType:
     shapes.install()
     operations.install()
     images.install()
+    variables.install()
     open_sessions.install()
     old_checkpoints.install()
     keras_names.install()

@@ -1,0 +1,61 @@
+"""Variables of a graph, and the losses of their regularizers."""
+
+import tensorflow as tf
+
+LOSS = "w/Regularizer/l2_regularizer:0"
+
+
+def _l2():
+    return tf.contrib.layers.l2_regularizer(0.5)
+
+
+def test_the_loss_of_a_regularizer_is_a_tensor(graph, run):
+    # It was an object that added the operations again with each use.
+    variable = tf.get_variable("w", [2], initializer=tf.ones_initializer(), regularizer=_l2())
+    (loss,) = tf.losses.get_regularization_losses()
+    assert loss is graph.get_tensor_by_name(LOSS) and loss == loss
+    assert loss.op.colocation_groups() == variable.op.colocation_groups() == [b"loc:@w"]
+    before = len(graph.get_operations())
+    total = tf.add_n([loss + 1.0, loss * 2.0])
+    assert len(graph.get_operations()) == before + 5
+    assert [user.name for user in loss.consumers()] == ["add", "mul"]
+    with tf.control_dependencies([loss]):
+        tf.group(loss)
+    tf.train.ExponentialMovingAverage(0.9).apply([loss])
+    assert run([loss, total]) == [0.5, 2.5]
+
+
+def test_a_regularizer_is_applied_once_to_each_new_variable():
+    given = []
+
+    def regularize(variable):
+        given.append(variable.op.name)
+        return tf.identity(1.0, name="loss") if len(given) < 4 else None
+
+    with tf.variable_scope("a", regularizer=regularize):
+        tf.get_variable("whole", [2])
+        tf.get_variable("resource", [2], use_resource=True)
+    with tf.variable_scope("a", regularizer=regularize, reuse=tf.AUTO_REUSE):
+        tf.get_variable("whole", [2])
+        partitioner = tf.fixed_size_partitioner(2)
+        tf.get_variable("parts", [2], partitioner=partitioner)
+        tf.get_variable("parts", [2], partitioner=partitioner)
+        tf.get_variable("without", [2], regularizer=tf.no_regularizer)
+    assert given == ["a/whole", "a/resource", "a/parts/part_0", "a/parts/part_1"]
+    names = [loss.name for loss in tf.losses.get_regularization_losses()]
+    assert names == [f"{name}/Regularizer/loss:0" for name in given[:3]]
+
+
+def test_the_loss_of_a_variable_that_a_loop_makes_is_outside_of_the_loop(run):
+    def body(count):
+        ones = tf.ones_initializer()
+        return count + tf.get_variable(
+            "w", [], initializer=ones, regularizer=_l2(), use_resource=True
+        )
+
+    with tf.control_dependencies([tf.constant(0)]):
+        tf.while_loop(lambda count: count < 3.0, body, [0.0])
+    (loss,) = tf.losses.get_regularization_losses()
+    assert not loss.op.control_inputs
+    # A session cannot fetch what is in a loop.
+    assert run(loss) == 0.25
