@@ -19,7 +19,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   open_sessions.py   sessions that are open when the program ends
   shapes.py          dimensions given as floats
-  variables.py       the losses of regularizers
+  variables.py       the losses of regularizers, and initialized_value
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches

@@ -1,6 +1,7 @@
-"""Variables as in 1.x: their regularization losses are tensors, made with the variable."""
+"""Variables as in 1.x: the losses of their regularizers, and values to initialize others."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -10,15 +11,24 @@ __all__ = ["install"]
 
 @functools.cache
 def install() -> None:
-    """Applies the regularizer of `tf.get_variable` once in graph mode, as 1.15 does.
+    """Applies regularizers as 1.15 does, and gives resource variables `initialized_value`."""
+    from estimator_bridge.private_tf import resource_variable_ops, variable_scope
+
+    store = variable_scope._VariableStore
+    store._get_single_variable = _regularize_once(store._get_single_variable)
+    resource_variable_ops.BaseResourceVariable.initialized_value = _read_initialized
+
+
+def _regularize_once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a method that applies the regularizer of a new variable once in graph mode.
 
     2.x puts an object into the collection of losses that adds the operations of the regularizer
     with each use; it is none of the tensors that functions such as `tf.group` take.
-    """
-    from estimator_bridge.private_tf import ops, variable_scope
 
-    store = variable_scope._VariableStore
-    make = store._get_single_variable
+    Args:
+      make: the method of 2.x.
+    """
+    from estimator_bridge.private_tf import ops
 
     @functools.wraps(make)
     def get_single_variable(self: Any, name: str, regularizer: Any = None, **options: Any) -> Any:
@@ -35,4 +45,12 @@ def install() -> None:
                 tf.compat.v1.add_to_collection("regularization_losses", loss)
         return variable
 
-    store._get_single_variable = get_single_variable
+    return get_single_variable
+
+
+def _read_initialized(variable: Any) -> Any:
+    """Returns the value of a variable; its initial value where it has none yet."""
+    v1 = tf.compat.v1
+    with tf.init_scope():
+        is_initialized = v1.is_variable_initialized(variable)
+        return v1.cond(is_initialized, variable.read_value, lambda: variable.initial_value)

@@ -59,3 +59,17 @@ def test_the_loss_of_a_variable_that_a_loop_makes_is_outside_of_the_loop(run):
     assert not loss.op.control_inputs
     # A session cannot fetch what is in a loop.
     assert run(loss) == 0.25
+
+
+def test_the_initialized_value_of_a_resource_variable():
+    # It raised NotImplementedError.
+    given = tf.get_variable("v", initializer=[1.0, 2.0], use_resource=True)
+    value = given.initialized_value()
+    assert value.name == "cond/Merge:0" and value.shape == [2]
+    other = tf.Variable(value * 2.0)
+    with tf.Session() as session:
+        session.run(other.initializer)
+        assert session.run(other).tolist() == [2.0, 4.0]
+        session.run(given.initializer)
+        session.run(given.assign([5.0, 6.0]))
+        assert session.run(value).tolist() == [5.0, 6.0]
