@@ -38,8 +38,27 @@ def install() -> None:
     tf.Tensor._value_index = property(lambda self: self.value_index)
     for name in ("_version", "_last_id"):
         setattr(tf.Graph, name, property(lambda self: self.version))
+    tf.Operation._set_attr = _set_unless_mark(tf.Operation._set_attr)
     v1 = tf.compat.v1
     v1.add = v1.math.add = _add_as_in_1x(v1.add)
+
+
+def _set_unless_mark(original: Any) -> Any:
+    """Returns a method that does not mark operations on which others depend, as 1.x does not.
+
+    TensorFlow 2 marks them for its own statistics. The core warns of each mark of an operation that
+    a session has run, since other attributes that are set then have no effect.
+
+    Args:
+      original: the method that sets an attribute.
+    """
+
+    @functools.wraps(original)
+    def set_attribute(self, name, value):
+        if name != "_has_manual_control_dependencies":
+            original(self, name, value)
+
+    return set_attribute
 
 
 def _add_as_in_1x(present: Any) -> Any:

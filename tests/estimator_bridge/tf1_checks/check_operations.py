@@ -35,3 +35,16 @@ def test_a_slice_of_the_inputs_of_an_operation_is_a_list(run):
     assert [add.inputs[0]] + add.inputs[1:] == list(add.inputs)
     assert add._outputs == add.outputs and add.outputs[0]._value_index == 0
     assert add.graph._last_id == add.graph._version == len(add.graph.get_operations())
+
+
+def test_dependencies_on_an_operation_that_has_run_are_silent(capfd):
+    # The core warned that the operation was changed after it was run.
+    variable = tf.Variable([1.0, 2.0])
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        with tf.control_dependencies([variable.initializer]):
+            later = tf.constant(3.0)
+        assert session.run(later) == 3.0
+    assert later.op.control_inputs == [variable.initializer]
+    assert "_has_manual_control_dependencies" not in variable.initializer.node_def.attr
+    assert "was changed" not in capfd.readouterr().err
