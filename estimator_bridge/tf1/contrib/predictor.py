@@ -1,5 +1,7 @@
 """`tf.contrib.predictor`: an export or an Estimator as a function that keeps its session."""
 
+from operator import attrgetter as _attrgetter
+
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.learn.fitting import Estimator as _LearnEstimator
@@ -29,11 +31,17 @@ class Predictor:
       fetch_tensors: {output: tensor}.
     """
 
+    # Programs read the private attributes too.
+    graph = property(_attrgetter("_graph"))
+    session = property(_attrgetter("_session"))
+    feed_tensors = property(_attrgetter("_feed_tensors"))
+    fetch_tensors = property(_attrgetter("_fetch_tensors"))
+
     def __init__(self, graph, session, feed_tensors, fetch_tensors):
-        self.graph = graph
-        self.session = session
-        self.feed_tensors = feed_tensors
-        self.fetch_tensors = fetch_tensors
+        self._graph = graph
+        self._session = session
+        self._feed_tensors = feed_tensors
+        self._fetch_tensors = fetch_tensors
 
     def __call__(self, input_dict):
         unknown = set(input_dict) - set(self.feed_tensors)

@@ -218,8 +218,15 @@ def test_forward_features_and_predictor(tmp_path):
 
     question = {"x": [[1.0, 2.0]], "key": [7]}
     export = estimator.export_savedmodel(str(tmp_path / "export"), receiver_fn)
-    served = contrib.predictor.from_saved_model(export.decode())(question)
-    direct = contrib.predictor.from_estimator(estimator, receiver_fn)(question)
+    predictors = (
+        contrib.predictor.from_saved_model(export.decode()),
+        contrib.predictor.from_estimator(estimator, receiver_fn),
+    )
+    served, direct = (predict(question) for predict in predictors)
+    for predict in predictors:
+        assert predict._fetch_tensors is predict.fetch_tensors and set(served) == {"key", "y"}
+        assert predict._feed_tensors is predict.feed_tensors
+        assert predict._graph is predict.graph and predict._session is predict.session
     assert served["key"].tolist() == direct["key"].tolist() == [7]
     np.testing.assert_allclose(served["y"], direct["y"], rtol=1e-6)
     with pytest.raises(ValueError, match="available signatures"):
