@@ -23,6 +23,7 @@ MODULES = {
     ),
     "tensorflow.python.ops.spectral_ops": "tensorflow.python.ops.signal.fft_ops",
     "tensorflow.python.profiler.profile_context": "estimator_bridge.tf1.contrib.tfprof",
+    "tensorflow.python.pywrap_tensorflow_internal": "tensorflow.python.pywrap_tensorflow",
     "tensorflow.python.summary.event_accumulator": (
         "tensorboard.backend.event_processing.event_accumulator"
     ),
@@ -175,6 +176,9 @@ NAMES = {
         "Options": "v1.data.Options",
     },
     "tensorflow.python.pywrap_tensorflow": {
+        "NewCheckpointReader": "v1.train.NewCheckpointReader",
+    },
+    "tensorflow.python.pywrap_tensorflow_internal": {
         "NewCheckpointReader": "v1.train.NewCheckpointReader",
     },
     "tensorflow.python.util.nest": {

@@ -195,12 +195,14 @@ def test_private_names_that_have_moved():
     from tensorflow.python.framework import tensor_shape
     from tensorflow.python.ops import control_flow_ops, random_ops
     from tensorflow.python.profiler import profile_context
+    from tensorflow.python.pywrap_tensorflow_internal import NewCheckpointReader
     from tensorflow.python.training.distribution_strategy_context import get_tower_context
 
     assert tensor_shape.scalar().as_list() == [] and tensor_shape.vector(2).as_list() == [2]
     assert tensor_shape.matrix(None, 3).as_list() == [None, 3]
     assert random_ops.random_crop is tf.random_crop
     assert control_flow_ops.switch_case is tf.switch_case
+    assert NewCheckpointReader is tf.train.NewCheckpointReader
     assert profile_context.ProfileContext is tf.contrib.tfprof.ProfileContext
     assert DenseFeatures is tf.keras.layers.DenseFeatures
     assert get_tower_context is get_replica_context is tf.distribute.get_replica_context
