@@ -112,6 +112,7 @@ NAMES: dict[str, Private] = {
     "attr_value_pb2": Private("tensorflow.core.framework.attr_value_pb2"),
     "op_callbacks": _tensorflow("framework.op_callbacks"),
     "op_def_library": _tensorflow("framework.op_def_library"),
+    "op_def_pb2": Private("tensorflow.core.framework.op_def_pb2"),
     "op_def_registry": _tensorflow("framework.op_def_registry"),
     "pywrap_tf_session": _tensorflow("client.pywrap_tf_session"),
     "tf_stack": _tensorflow("util.tf_stack"),

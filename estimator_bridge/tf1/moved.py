@@ -120,6 +120,9 @@ NAMES = {
     "tensorflow.python.framework.graph_util": {
         "convert_variables_to_constants": "v1.graph_util.convert_variables_to_constants",
     },
+    "tensorflow.python.framework.op_def_registry": {
+        "get_registered_ops": f"{__name__}.get_registered_ops",
+    },
     "tensorflow.python.framework.tensor_shape": {
         name: f"{__name__}.{name}" for name in ("matrix", "scalar", "vector")
     },
@@ -279,6 +282,19 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
     Args:
       tensor_type: not used.
     """
+
+
+@functools.cache
+def get_registered_ops() -> dict[str, Any]:
+    """Returns {type: OpDef} of the operations that are registered at the first call."""
+    from estimator_bridge.private_tf import op_def_pb2, pywrap_tf_session
+
+    buffer = pywrap_tf_session.TF_GetAllOpList()
+    try:
+        known = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(buffer))
+    finally:
+        pywrap_tf_session.TF_DeleteBuffer(buffer)
+    return {one.name: one for one in known.op}
 
 
 def scalar() -> Any:

@@ -192,7 +192,7 @@ def test_private_names_that_have_moved():
         _regression_head_with_mean_squared_error_loss,
     )
     from tensorflow.python.feature_column.dense_features import DenseFeatures
-    from tensorflow.python.framework import tensor_shape
+    from tensorflow.python.framework import op_def_registry, tensor_shape
     from tensorflow.python.ops import control_flow_ops, random_ops
     from tensorflow.python.profiler import profile_context
     from tensorflow.python.pywrap_tensorflow_internal import NewCheckpointReader
@@ -203,6 +203,9 @@ def test_private_names_that_have_moved():
     assert random_ops.random_crop is tf.random_crop
     assert control_flow_ops.switch_case is tf.switch_case
     assert NewCheckpointReader is tf.train.NewCheckpointReader
+    registered = op_def_registry.get_registered_ops()
+    assert registered["MatMul"].input_arg[1].name == "b" and "Placeholder" in registered
+    assert registered is op_def_registry.get_registered_ops()
     assert profile_context.ProfileContext is tf.contrib.tfprof.ProfileContext
     assert DenseFeatures is tf.keras.layers.DenseFeatures
     assert get_tower_context is get_replica_context is tf.distribute.get_replica_context
