@@ -1,8 +1,9 @@
 """Classes of `tf.keras` where Keras 2 computes or saves something else than TensorFlow 1.15.
 
 `tf.keras.losses.cosine_similarity` has the other sign, the optimizer Ftrl one variable more,
-LinearModel other names of variables, and WideDeepModel adds its parts instead of averaging them.
-Some names and methods are gone; those that TensorFlow 2.0 has as well come from `era`.
+LinearModel other names of variables, and WideDeepModel adds its parts instead of averaging them. A
+functional model has no node until it is called. Some names and methods are gone; those that
+TensorFlow 2.0 has as well come from `era`.
 """
 
 import functools
@@ -33,6 +34,9 @@ def install() -> None:
     importlib.import_module(f"{source}.premade_models.linear").LinearModel.build = _build_linear
     combined = importlib.import_module(f"{source}.premade_models.wide_deep").WideDeepModel
     combined.call = _average(combined.call)
+    functional = importlib.import_module(f"{source}.engine.functional").Functional
+    node = importlib.import_module(f"{source}.engine.node").Node
+    functional._init_graph_network = _add_own_node(functional._init_graph_network, node)
 
 
 def _replace_cosine(losses: types.ModuleType, api: str) -> None:
@@ -105,3 +109,35 @@ def _average(call: Any) -> Any:
         return tf.nest.map_structure(lambda one: (activation or tf.identity)(0.5 * one), found)
 
     return averaged
+
+
+def _add_own_node(connect: Any, node: Any) -> Any:
+    """Returns what connects a functional model: its first node links its inputs to its outputs.
+
+    So `get_input_at(0)` works before the model is called, and the first call makes node 1. Keras 2
+    expects that as well where it reads and writes configurations (`_should_skip_first_node`).
+
+    Args:
+      connect: the method of Keras 2.
+      node: its class of nodes.
+    """
+
+    class OwnNode(node):
+        def __init__(self, model: Any) -> None:
+            # Not that of the class, which would count as a call of the model.
+            self.layer = model
+            self.is_input = False
+            self.outputs = model._nested_outputs
+            self.call_args = (model._nested_inputs,)
+            self.call_kwargs: dict[str, Any] = {}
+            self._keras_inputs = self._flat_arguments = ()
+
+    @functools.wraps(connect)
+    def connect_and_add(model: Any, *arguments: Any, **options: Any) -> None:
+        connect(model, *arguments, **options)
+        nodes = model._inbound_nodes
+        # A Sequential model is connected again with each layer that is added.
+        if not nodes or isinstance(nodes[0], OwnNode):
+            nodes[:1] = [OwnNode(model)]
+
+    return connect_and_add
