@@ -1,5 +1,6 @@
 """Variables of a graph, and the losses of their regularizers."""
 
+import pytest
 import tensorflow as tf
 
 LOSS = "w/Regularizer/l2_regularizer:0"
@@ -73,3 +74,26 @@ def test_the_initialized_value_of_a_resource_variable():
         session.run(given.initializer)
         session.run(given.assign([5.0, 6.0]))
         assert session.run(value).tolist() == [5.0, 6.0]
+
+
+def test_replicas_share_the_loss_of_a_regularizer(tmp_path):
+    # 1.15.5 computes the loss from the copy of the first replica for all of them.
+    def model_fn(features, labels, mode):
+        ones = tf.ones_initializer()
+        weights = tf.get_variable("w", [3, 1], initializer=ones, regularizer=_l2())
+        loss = tf.reduce_mean(tf.matmul(features, weights) - labels)
+        loss += tf.add_n(tf.losses.get_regularization_losses())
+        step = tf.train.get_global_step()
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    def input_fn():
+        return tf.data.Dataset.from_tensors((tf.ones([4, 3]), tf.zeros([4, 1]))).repeat()
+
+    config = tf.estimator.RunConfig(
+        train_distribute=tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]),
+        session_config=tf.ConfigProto(device_count={"CPU": 2}),
+    )
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path), config)
+    estimator.train(input_fn, steps=2)
+    assert estimator.get_variable_value("w").ravel().tolist() == pytest.approx([0.753125] * 3)
