@@ -1,6 +1,6 @@
 """NumPy 2 with the names, arguments and results of NumPy 1."""
 
-from estimator_bridge.old_packages.numpy_1 import arrays, functions, names, promotion
+from estimator_bridge.old_packages.numpy_1 import arrays, functions, names, promotion, ragged
 
 __all__ = ["install"]
 
@@ -10,4 +10,5 @@ def install() -> None:
     names.install()
     functions.install()
     arrays.install()
+    ragged.install()
     promotion.install()

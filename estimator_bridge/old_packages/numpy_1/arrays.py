@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator_bridge.old_packages.special_methods import can_set, set_method
 
-__all__ = ["install"]
+__all__ = ["install", "is_caught"]
 
 # They catch the errors of arrays that cannot be made.
 _CATCHING = ("tensorflow", "keras", "tf_keras", "jax", "numpy", "pandas", "sklearn", "scipy")
@@ -31,7 +31,7 @@ def install() -> None:
     set_method(array, "__setitem__", _set_item(array.__setitem__))
 
 
-def _is_caught() -> bool:
+def is_caught() -> bool:
     """Tells whether code that knows NumPy 2 makes the array."""
     name = sys._getframe(2).f_globals.get("__name__", "")
     return name.partition(".")[0] in _CATCHING
@@ -45,7 +45,7 @@ def _make(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(*args, **kwargs)
         except ValueError as error:
-            if _is_caught():
+            if is_caught():
                 raise
             if is_new and kwargs.get("copy") is False:
                 # It copied where it had to.
@@ -56,7 +56,7 @@ def _make(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(*args[:1], **{**kwargs, "dtype": object})
         except OverflowError:
             kind = _read_type(args, kwargs)
-            if _is_caught() or kind is None or np.dtype(kind).kind not in "iu":
+            if is_caught() or kind is None or np.dtype(kind).kind not in "iu":
                 raise
             return _wrap_around(original(*args[:1]), kind)
 
@@ -130,7 +130,7 @@ def _has_several_indices(key: list) -> bool:
 def _set_item(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def __setitem__(self: np.ndarray, key: Any, value: Any) -> None:
-        if type(key) is list and _has_several_indices(key) and not _is_caught():
+        if type(key) is list and _has_several_indices(key) and not is_caught():
             key = tuple(key)
         try:
             original(self, key, value)

@@ -11,8 +11,6 @@ from estimator_bridge.old_packages.renaming import rename_arguments
 
 __all__ = ["install"]
 
-# They made an array of objects of lists of different lengths.
-_OF_LISTS = ("unique", "shape", "size", "ndim", "sort", "argsort")
 _QUANTILES = ("percentile", "quantile", "nanpercentile", "nanquantile")
 
 
@@ -25,8 +23,6 @@ def install() -> None:
         if new in inspect.signature(function).parameters:
             setattr(np, name, rename_arguments(function, **{old: new}))
     np.delete = _ignore_missing(np.delete)
-    for name in _OF_LISTS:
-        setattr(np, name, _of_lists(getattr(np, name)))
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         return
     np.unique = _flatten_inverse(np.unique)
@@ -34,19 +30,6 @@ def install() -> None:
     # They gave bytes to converters, and returned texts as bytes.
     for name in ("genfromtxt", "loadtxt"):
         setattr(np, name, _read_bytes(getattr(np, name)))
-
-
-def _of_lists(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(*args, **kwargs)
-        except ValueError as error:
-            if "inhomogeneous" not in str(error) or not args:
-                raise
-            return original(np.array(args[0], dtype=object), *args[1:], **kwargs)
-
-    return compute
 
 
 def _ignore_missing(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,6 +22,49 @@ def case_functions_of_lists_of_different_lengths():
     return [*made, np.shape(lists), np.size(lists), np.ndim(lists)]
 
 
+def load_saved(save, *args, **kwargs):
+    file = io.BytesIO()
+    save(file, *args, **kwargs)
+    file.seek(0)
+    loaded = np.load(file, allow_pickle=True)
+    return loaded if isinstance(loaded, np.ndarray) else [loaded[name] for name in loaded.files]
+
+
+def case_lists_of_different_lengths_are_saved():
+    lists, arrays = [[1, 2], [3]], [np.zeros((2, 3)), np.ones(3)]
+    made = [load_saved(np.save, lists), load_saved(np.save, [1, 2], True, False)]
+    made += load_saved(np.savez, params=arrays)
+    made += load_saved(np.savez, [1, 2], lists)
+    return [*made, *load_saved(np.savez_compressed, params=arrays)]
+
+
+def case_arrays_of_different_shapes_are_not_saved():
+    return load_saved(np.savez, params=[np.zeros((2, 3)), np.zeros((2, 4))])
+
+
+def case_lists_of_different_lengths_are_joined():
+    lists = [[1, 2], [3]]
+    made = [join([lists, lists]) for join in (np.concatenate, np.vstack, np.hstack, np.stack)]
+    made += [np.append(lists, [4]), np.insert(lists, 0, 5), np.full(2, lists), np.tile(lists, 2)]
+    return [*made, np.where([True, False], lists, 0), np.select([[True, False]], [np.array(lists)])]
+
+
+def case_lists_of_different_lengths_are_selected():
+    lists = [[1, 2], [3], [4, 5]]
+    made = [np.take(lists, [2, 0]), np.delete(lists, 1), np.repeat(lists, 2), np.roll(lists, 1)]
+    made += [*np.array_split(lists, 2), np.ravel(lists), np.copy(lists), np.flip(lists, 0)]
+    made += [np.random.RandomState(3).permutation(lists), np.expand_dims(lists, 1)]
+    np.random.seed(5)
+    return [*made, np.random.permutation(lists), np.compress([True, False, True], lists)]
+
+
+def case_lists_of_different_lengths_are_computed_with():
+    lists, arrays = [[1, 2], [3]], [np.zeros((2, 3)), np.ones(3)]
+    made = [np.sum(lists), np.sum(a=lists), np.max(lists), np.amin(lists), np.argmax(lists)]
+    made += [np.mean(arrays), np.std(arrays, axis=0), np.cumsum(lists), np.nonzero(lists)[0]]
+    return [*made, np.array_equal(lists, lists), np.isin(lists, [1]), np.zeros_like(lists)]
+
+
 def case_texts_and_bytes_of_python_3():
     from numpy.compat import py3k
     from numpy.compat.py3k import asbytes, asstr, asunicode
