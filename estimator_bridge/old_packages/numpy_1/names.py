@@ -1,11 +1,14 @@
 """Names that NumPy 1.18 to 2.3 removed, and how its numbers print."""
 
+import ast
 import functools
 import importlib.util
 import inspect
+import math
 import pickle
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +17,18 @@ import numpy as np
 from estimator_bridge.old_packages.special_methods import add_method
 
 __all__ = ["install"]
+
+_EXCEPTIONS = [
+    "AxisError",
+    "ComplexWarning",
+    "ModuleDeprecationWarning",
+    "TooHardError",
+    "VisibleDeprecationWarning",
+]
+_MODULES_OF_LIB = (
+    "arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial "
+    "shape_base twodim_base type_check ufunclike utils"
+)
 
 
 def install() -> None:
@@ -40,6 +55,15 @@ def install() -> None:
     aliases.update(find_common_type=_find_common_type, sctypes=_list_types())
     aliases.update(obj2sctype=_obj2sctype, maximum_sctype=_maximum_sctype, rank=np.ndim)
     aliases.update(fastCopyAndTranspose=lambda a: np.array(a).T.copy(), source=_print_source)
+    # Modules that NumPy itself imported.
+    aliases.update(math=math, sys=sys, warnings=warnings)
+    aliases.update(uint0=np.uintp, void0=np.void, str0=np.str_, bytes0=np.bytes_, NAN=np.nan)
+    aliases.update(object0=np.object_, longcomplex=np.clongdouble, clongfloat=np.clongdouble)
+    aliases.update(typeDict=np.sctypeDict, issubclass_=_is_subclass, safe_eval=ast.literal_eval)
+    aliases.update(chararray=np.char.chararray, format_parser=np.rec.format_parser)
+    aliases.update(recfromtxt=_read_records, recfromcsv=_read_records_of_csv)
+    for name in _EXCEPTIONS:
+        aliases[name] = getattr(getattr(np, "exceptions", np), name)
     if hasattr(np, "trapezoid"):
         aliases.update(trapz=np.trapezoid)
     for name, value in aliases.items():
@@ -82,6 +106,26 @@ def _asfarray(a, dtype=None):
 
 def _msort(a):
     return np.sort(a, axis=0)
+
+
+def _is_subclass(arg1, arg2):
+    try:
+        return issubclass(arg1, arg2)
+    except TypeError:
+        return False
+
+
+def _read_records(fname, **kwargs):
+    # The kinds of columns are those of their values.
+    kwargs.setdefault("dtype", None)
+    return np.genfromtxt(fname, **kwargs).view(np.recarray)
+
+
+def _read_records_of_csv(fname, **kwargs):
+    return _read_records(fname, **{**_OF_CSV, **kwargs})
+
+
+_OF_CSV = {"case_sensitive": "lower", "names": True, "delimiter": ","}
 
 
 class _Cast(dict[Any, Any]):
@@ -153,11 +197,14 @@ def _supply_modules() -> None:
     # A module with a path is a package.
     vars(compat).update(py3k=py3k, __path__=[])
     supplied = {"compat": compat, "compat.py3k": py3k, "testing.utils": np.testing}
+    supplied.update({"fft.helper": np.fft, "linalg.linalg": np.linalg})
+    # Their public functions are at the top level too.
+    supplied.update({f"lib.{name}": np for name in _MODULES_OF_LIB.split()})
     for name, module in supplied.items():
         if importlib.util.find_spec(f"numpy.{name}") is None:
             sys.modules[f"numpy.{name}"] = module
-        if "." not in name and name not in vars(np):
-            setattr(np, name, module)
+            package, _, own_name = f"numpy.{name}".rpartition(".")
+            setattr(sys.modules[package], own_name, module)
 
 
 def _as_bytes(text):

@@ -156,6 +156,30 @@ def case_names():
     return made
 
 
+def case_modules():
+    from numpy.fft.helper import fftfreq
+    from numpy.lib.arraysetops import intersect1d
+    from numpy.lib.function_base import average
+    from numpy.linalg.linalg import norm
+
+    made = [np.math.ceil(1.2), np.math.factorial(3), np.math.pi, np.sys.maxsize]
+    with np.warnings.catch_warnings():
+        np.warnings.simplefilter("ignore", np.VisibleDeprecationWarning)
+        made += [np.lib.function_base.median([1, 2]), np.linalg.linalg.det(np.eye(2))]
+    return [*made, average([1, 3]), intersect1d([1, 2], [2, 3]), norm([3, 4]), fftfreq(4)]
+
+
+def case_more_names():
+    classes = [np.AxisError, np.ComplexWarning, np.ModuleDeprecationWarning, np.TooHardError]
+    made = [issubclass(one, Exception) for one in classes]
+    types = [np.uint0, np.void0, np.str0, np.bytes0, np.object0, np.longcomplex, np.clongfloat]
+    made += [np.dtype(one).kind for one in types]
+    made += [np.NAN, np.typeDict["float32"] is np.float32, np.chararray((2,)).shape]
+    made += [np.issubclass_(int, object), np.issubclass_(1, object), np.safe_eval("[1, 2]")]
+    read = np.recfromcsv(io.StringIO("A,b\n1,x\n2,y"))
+    return [*made, read.a, str(read.b), np.recfromtxt(io.StringIO("1 2")).tolist()]
+
+
 def case_common_types():
     pairs = [([np.int32], [np.float64]), ([np.float32], [np.float64]), ([np.int16], [np.int64])]
     pairs += [([], [np.int8, np.int16]), ([np.float32, np.int64], [])]
