@@ -28,6 +28,8 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     call_when_imported("PIL", _pillow)
     call_when_imported("yaml", _yaml)
     call_when_imported("tensorflow.core.example.feature_pb2", _protobuf_flags)
+    call_when_imported("google.protobuf.json_format", _protobuf_json)
+    call_when_imported("google.protobuf.text_format", _protobuf_text)
     call_when_imported("tensorflow.python.ops.script_ops", _py_func_results)
     if version < _HDF5_3_SINCE:
         call_when_imported("h5py", _hdf5)
@@ -95,6 +97,18 @@ def _protobuf_flags() -> None:
     from estimator_bridge.old_packages import protobuf_flags
 
     protobuf_flags.install()
+
+
+def _protobuf_json() -> None:
+    from estimator_bridge.old_packages import protobuf_formats
+
+    protobuf_formats.install_json()
+
+
+def _protobuf_text() -> None:
+    from estimator_bridge.old_packages import protobuf_formats
+
+    protobuf_formats.install_text()
 
 
 def _yaml() -> None:

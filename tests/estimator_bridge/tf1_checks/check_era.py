@@ -29,7 +29,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import tensorflow as tf
-from google.protobuf import descriptor_pb2, text_format
+from google.protobuf import descriptor_pb2, json_format, text_format
 
 
 def test_removed_numpy_names_work():
@@ -275,3 +275,14 @@ def test_modules_of_an_old_protoc_are_imported(tmp_path, monkeypatch):
     assert other.FIRST == 0 and other.Kind.Name(0) == "FIRST"
     assert found.DESCRIPTOR.name == "old_outer.proto" and found._OUTER.name == "Outer"
     assert text_format.Parse('parts { name: "b" }', found.Outer()).parts[0].name == "b"
+
+
+def test_messages_become_json_with_defaults_and_rounded_numbers():
+    feature = tf.train.Feature(int64_list=tf.train.Int64List())
+    text = json_format.MessageToJson(feature, including_default_value_fields=True)
+    assert json.loads(text) == {"int64List": {"value": []}}
+    value = tf.Summary.Value(tag="é", simple_value=1.23456)
+    assert json_format.MessageToDict(value, float_precision=3)["simpleValue"] == 1.23
+    numbers = tf.train.FloatList(value=[1.23456, 1e10])
+    assert json_format.MessageToDict(numbers, float_precision=3) == {"value": [1.23, 1e10]}
+    assert text_format.MessageToString(value).startswith('tag: "\\303\\251"')
