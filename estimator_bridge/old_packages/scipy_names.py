@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from estimator_bridge.old_packages import scipy_misc
+from estimator_bridge.old_packages import scipy_misc, scipy_optimize
 from estimator_bridge.old_packages.missing import set_missing
 from estimator_bridge.process.importing import call_when_imported
 
@@ -29,6 +29,7 @@ def install() -> None:
     call_when_imported("scipy.signal", _signal)
     call_when_imported("scipy.integrate", _integrate)
     call_when_imported("scipy.linalg", _linalg)
+    call_when_imported("scipy.optimize", scipy_optimize.install)
     call_when_imported("scipy.special", _special)
     call_when_imported("scipy.spatial.distance", _distance)
     call_when_imported("scipy.ndimage", scipy_misc.install_imread)
