@@ -20,7 +20,7 @@ _MOST_NUMBERS = 8
 def apply() -> None:
     """Writes no error for a type that is allowed, and computes each small constant once.
 
-    The second holds for TensorFlow's own calls; tf.make_tensor_proto stays as it is.
+    The second holds for TensorFlow's own calls; the tf.make_tensor_proto of 2.x stays as it is.
     """
     if getattr(tensor_util.make_tensor_proto, "_bridged", False):
         return

@@ -9,6 +9,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   view.py            the view itself
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
+  pickled.py         functions and classes as pickle finds them
   removed.py         names of TensorFlow 0.x
   private_keras.py   `tensorflow.python.keras` and `keras` with the classes of `tf.keras`
   keras_package.py   `import keras`

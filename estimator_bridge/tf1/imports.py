@@ -27,7 +27,7 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
-from estimator_bridge.tf1 import guarded, keras_package, names_of_1_15
+from estimator_bridge.tf1 import guarded, keras_package, names_of_1_15, pickled
 from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
@@ -246,6 +246,10 @@ class _Importer:
                 # Code that runs during TensorFlow's own import does not belong to the program.
                 building = self._builder == threading.get_ident()
                 if importer.partition(".")[0] not in _tf2_packages and not building:
+                    if type(fromlist) is list and not fromlist:
+                        # From C. pickle looks for the module in sys.modules afterwards.
+                        found = self._for_program(name, globals, locals, ("__name__",))
+                        pickled.supply(name, found)
                     return self._for_program(name, globals, locals, fromlist or ())
             return self._original(name, globals, locals, fromlist, level)
         except BaseException as error:

@@ -55,6 +55,11 @@ _FEATURE_LAYERS = {
     "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
 }
 
+_PYWRAP = {
+    "NewCheckpointReader": "v1.train.NewCheckpointReader",
+    "do_quantize_training_on_graphdef": "v1.train.do_quantize_training_on_graphdef",
+}
+
 _SHAPES = "estimator_bridge.tf1.common_shapes"
 
 # Module -> names that 1.x had in it -> their present place: a module, or a path below tf.compat.v1
@@ -72,6 +77,8 @@ NAMES = {
             "tensorflow.python.framework.indexed_slices.convert_n_to_tensor_or_indexed_slices"
         ),
         "convert_to_tensor": "v1.convert_to_tensor",
+        "disable_tensor_equality": "v1.disable_tensor_equality",
+        "enable_tensor_equality": "v1.enable_tensor_equality",
         "register_tensor_conversion_function": "v1.register_tensor_conversion_function",
         "register_dense_tensor_like_type": f"{__name__}.register_dense_tensor_like_type",
     },
@@ -134,11 +141,22 @@ NAMES = {
         "stack": "v1.stack",
         "unstack": "v1.unstack",
     },
+    "tensorflow.python.ops.gen_math_ops": {
+        "bessel_i0e": "v1.math.bessel_i0e",
+        "bessel_i1e": "v1.math.bessel_i1e",
+    },
+    "tensorflow.python.ops.math_ops": {
+        "bincount_v1": "v1.math.bincount",
+    },
     "tensorflow.python.ops.metrics_impl": {
         "_aggregate_across_towers": (
             "tensorflow.python.ops.metrics_impl._aggregate_across_replicas"
         ),
         "_safe_div": "v1.div_no_nan",
+    },
+    "tensorflow.python.ops.nn_impl": {
+        "compute_average_loss": "v1.nn.compute_average_loss",
+        "scale_regularization_loss": "v1.nn.scale_regularization_loss",
     },
     "tensorflow.python.ops.random_ops": {
         "random_crop": "v1.random_crop",
@@ -178,12 +196,8 @@ NAMES = {
     "tensorflow.python.data.ops.dataset_ops": {
         "Options": "v1.data.Options",
     },
-    "tensorflow.python.pywrap_tensorflow": {
-        "NewCheckpointReader": "v1.train.NewCheckpointReader",
-    },
-    "tensorflow.python.pywrap_tensorflow_internal": {
-        "NewCheckpointReader": "v1.train.NewCheckpointReader",
-    },
+    "tensorflow.python.pywrap_tensorflow": _PYWRAP,
+    "tensorflow.python.pywrap_tensorflow_internal": _PYWRAP,
     "tensorflow.python.util.nest": {
         "is_sequence": "tensorflow.python.util.nest.is_nested",
     },

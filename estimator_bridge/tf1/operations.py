@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["install"]
+__all__ = ["add", "install"]
 
 
 class _Inputs(tuple[Any, ...]):
@@ -40,7 +40,7 @@ def install() -> None:
         setattr(tf.Graph, name, property(lambda self: self.version))
     tf.Operation._set_attr = _set_unless_mark(tf.Operation._set_attr)
     v1 = tf.compat.v1
-    v1.add = v1.math.add = _add_as_in_1x(v1.add)
+    v1.add = v1.math.add = add
 
 
 def _set_unless_mark(original: Any) -> Any:
@@ -61,19 +61,15 @@ def _set_unless_mark(original: Any) -> Any:
     return set_attribute
 
 
-def _add_as_in_1x(present: Any) -> Any:
-    """Returns `tf.add` of 1.15.
+_present_add = tf.compat.v1.add
 
-    Args:
-      present: that of 2.x.
-    """
 
-    @functools.wraps(present)
-    def add(x, y, name=None):
-        # Only the function of 2.x adds ragged tensors, and the tensors of Keras outside of graphs.
-        is_ragged = isinstance(x, tf.RaggedTensor) or isinstance(y, tf.RaggedTensor)
-        if is_ragged or tf.executing_eagerly():
-            return present(x, y, name)
-        return tf.raw_ops.Add(x=x, y=y, name=name)
-
-    return add
+# Its module stays this one, by which pickle finds it.
+@functools.wraps(_present_add, assigned=("__doc__",))
+def add(x, y, name=None):
+    """Returns `x + y` by the operation of 1.15."""
+    # Only the function of 2.x adds ragged tensors, and the tensors of Keras outside of graphs.
+    is_ragged = isinstance(x, tf.RaggedTensor) or isinstance(y, tf.RaggedTensor)
+    if is_ragged or tf.executing_eagerly():
+        return _present_add(x, y, name)
+    return tf.raw_ops.Add(x=x, y=y, name=name)

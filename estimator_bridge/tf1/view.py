@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from estimator_bridge.tf1 import app, flags, private_keras
+from estimator_bridge.tf1 import app, flags, pickled, private_keras
 
 __all__ = ["VERSION", "View", "build"]
 
@@ -106,6 +106,7 @@ def build(tensorflow: Any) -> View:
     v1 = tensorflow.compat.v1
     v1.disable_v2_behavior()
     _set_private_names(v1)
+    pickled.use_own_modules(v1)
     view = View(tensorflow, v1)
     v1.distribute.Strategy.experimental_run_v2 = _experimental_run_v2
     own_flags = flags.as_in_1x(v1.flags)
