@@ -246,7 +246,7 @@ class _Importer:
                 # Code that runs during TensorFlow's own import does not belong to the program.
                 building = self._builder == threading.get_ident()
                 if importer.partition(".")[0] not in _tf2_packages and not building:
-                    if type(fromlist) is list and not fromlist:
+                    if type(fromlist) is list and not fromlist and _is_tensorflow(name):
                         # From C. pickle looks for the module in sys.modules afterwards.
                         found = self._for_program(name, globals, locals, ("__name__",))
                         pickled.supply(name, found)
