@@ -17,12 +17,14 @@ __all__ = ["find", "has"]
 
 
 def has(name: str) -> bool:
-    """Returns whether a name is one of the package `keras` that TensorFlow installs.
+    """Returns whether a name is one of Keras 2.3, and `keras` the package that TensorFlow installs.
 
     Args:
       name: the full name of a module.
     """
-    return name.partition(".")[0] == "keras" and _is_installed()
+    top, *rest = name.split(".")
+    # pickle imports the modules of classes; on TensorFlow 2.15 they are in keras.src.
+    return top == "keras" and rest[:1] not in (["src"], ["api"]) and _is_installed()
 
 
 @functools.cache
