@@ -89,7 +89,7 @@ def supply(keras: str, version: tuple[int, int]) -> None:
             names[f"{package}.{name}"] = functools.partial(_find_layer, keras, name)
     for path, operation in _OPERATIONS.items():
         names[path] = functools.partial(_by_place, tf, operation)
-    names.update(_of_both_apis(tf, keras))
+    names.update(_of_both_apis(tf, keras, version))
     names["compat.v1.config.experimental_list_devices"] = lambda: _list_devices
     names["config.experimental_list_devices"] = lambda: _list_devices
     names["keras.dtensor.experimental.layout_map_scope"] = lambda: _layout_map_scope
@@ -99,8 +99,6 @@ def supply(keras: str, version: tuple[int, int]) -> None:
             names[f"{api}keras.wrappers.scikit_learn.{name}"] = functools.partial(
                 _pick, classes, name
             )
-    for api in ("", "compat.v1."):
-        names[f"{api}keras.__version__"] = functools.partial(_keras_version, version)
     names.update((path, functools.partial(refused.build, path)) for path in refused.REFUSED)
     publish(keras, names, _PACKAGES)
     if version < preprocessing.REPLACED_IN:
@@ -132,7 +130,7 @@ def _restore_preprocessing(keras: str, version: tuple[int, int]) -> None:
     publish(keras, names, replaces=True)
 
 
-def _of_both_apis(tf: types.ModuleType, keras: str) -> dict[str, Build]:
+def _of_both_apis(tf: types.ModuleType, keras: str, version: tuple[int, int]) -> dict[str, Build]:
     """Returns the names that `tf` and `tf.compat.v1` had alike."""
     names: dict[str, Build] = {
         "config.experimental.disable_mlir_graph_optimization": lambda: _do_nothing,
@@ -141,6 +139,7 @@ def _of_both_apis(tf: types.ModuleType, keras: str) -> dict[str, Build]:
         "data.experimental.StatsOptions": lambda: options.StatsOptions,
         "data.experimental.bytes_produced_stats": lambda: _measure_nothing,
         "data.experimental.latency_stats": lambda: _measure_nothing,
+        "keras.__version__": functools.partial(_keras_version, version),
         "keras.backend.binary_weighted_focal_crossentropy": functools.partial(
             _build_focal_crossentropy, tf
         ),

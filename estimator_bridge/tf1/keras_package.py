@@ -22,19 +22,19 @@ def has(name: str) -> bool:
     Args:
       name: the full name of a module.
     """
-    top, *rest = name.split(".")
+    if name != "keras" and not name.startswith("keras."):
+        return False
     # pickle imports the modules of classes; on TensorFlow 2.15 they are in keras.src.
-    return top == "keras" and rest[:1] not in (["src"], ["api"]) and _is_installed()
+    return name.split(".")[1:2] not in (["src"], ["api"]) and not _is_own()
 
 
 @functools.cache
-def _is_installed() -> bool:
+def _is_own() -> bool:
+    """Returns whether `keras` is a folder of the program."""
     loaded = sys.modules.get("keras")
     spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec("keras")
-    file = (spec and spec.origin) or ""
-    return (
-        not file or "site-packages" in file.split(os.sep) or "dist-packages" in file.split(os.sep)
-    )
+    folders = (spec and spec.origin or "").split(os.sep)
+    return len(folders) > 1 and not {"site-packages", "dist-packages"} & set(folders)
 
 
 def find(name: str, fromlist: Sequence[str]) -> types.ModuleType:
