@@ -1,5 +1,6 @@
 """Logged requests are read once each, whatever happens, and what moved is said in words."""
 
+import contextlib
 import errno
 import gzip
 import json
@@ -19,7 +20,8 @@ def currents(document):
 
 def count_files(folder):
     try:
-        with sqlite3.connect(f"file:{folder / 'watch.sqlite'}?mode=ro", uri=True) as database:
+        path = f"file:{folder / 'watch.sqlite'}?mode=ro"
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
             return database.execute("SELECT COUNT(*) FROM files").fetchone()[0]
     except sqlite3.OperationalError:
         return 0
@@ -27,7 +29,7 @@ def count_files(folder):
 
 def sketches(folder):
     """(period, slice, name) → the counts of a sketch; sums differ by the order of the rows."""
-    with sqlite3.connect(folder / "watch.sqlite") as database:
+    with contextlib.closing(sqlite3.connect(folder / "watch.sqlite")) as database:
         found = database.execute("SELECT * FROM sketches").fetchall()
     values = {tuple(key): json.loads(value) for *key, value in found}
     return {key: [*one[:4], *one[6:]] for key, one in values.items()}
