@@ -72,8 +72,7 @@ TRAINER = {
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
     "release": "vertex export config storage console errors",
-    "prediction": "engines export inputs features config schema storage environment console errors "
-    "job_layout",
+    "prediction": "engines export inputs features config schema storage console errors job_layout",
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage console errors job_layout",
     "metrics": "inputs config schema errors",
@@ -107,7 +106,7 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions command_line",
     "audit": (
         "repair loadable downgrade era shims tf1 tf1.contrib command_line errors output.logs "
-        "user_files output"
+        "user_files output processor"
     ),
     "convert.command": (
         "convert.write convert.read convert.plan command_line errors output.logs output"
@@ -142,7 +141,7 @@ BRIDGE_ROOMS = {
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
     "shims": "boosted_trees process private_tf errors",
-    "patches": "array_datasets model_files process private_tf",
+    "patches": "array_datasets model_files process private_tf processor",
     "array_datasets": "process private_tf",
     "model_files": "private_tf errors",
     "contrib_operations": "",

@@ -20,6 +20,7 @@ from estimator_bridge.output.terminal import (
     fit,
     fit_live,
 )
+from estimator_bridge.processor import count_cores
 
 from ..user_files import notebook_cells
 from . import html, text
@@ -194,7 +195,7 @@ def main(argv: list[str]) -> int:
     path = _checked(options.path)
     progress = _Progress()
     try:
-        report = audit(path, progress, processes=min(os.cpu_count() or 1, 32))
+        report = audit(path, progress, processes=min(count_cores(), 32))
     except BaseException:
         progress.clear()
         raise

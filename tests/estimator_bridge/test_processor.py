@@ -1,4 +1,4 @@
-"""estimator_bridge.processor: oneDNN where the processor has what it needs."""
+"""estimator_bridge.processor: the cores of a container, and oneDNN where it helps."""
 
 import builtins
 import io
@@ -37,6 +37,37 @@ def test_onednn_is_used_where_it_helps_unless_configured(monkeypatch, flags, bef
         patched.setattr(builtins, "open", open_fake)
         prefer_onednn()
     assert os.environ.pop(SWITCH, None) == after
+
+
+@pytest.mark.parametrize(
+    ("group", "files", "cores"),
+    [
+        # Version 2, in a container and in a service of the machine.
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "max 100000"}, 8),
+        ("0::/", {"cpu.max": "1000 100000"}, 1),
+        ("0::/", {"cpu.max": "6400000 100000"}, 8),
+        ("0::/a/b", {"a/b/cpu.max": "max 100000", "a/cpu.max": "300000 100000"}, 3),
+        # Version 1. In a container, the path is that of the machine.
+        ("4:cpu,cpuacct:/docker/12", {"cpu/cpu.cfs_quota_us": "250000"}, 3),
+        ("4:cpu:/", {"cpu/cpu.cfs_quota_us": "-1"}, 8),
+        ("5:cpuset:/\n4:cpuacct:/", {"cpu/cpu.cfs_quota_us": "100000"}, 8),
+        ("0::/", {}, 8),
+        (None, {}, 8),
+    ],
+)
+def test_a_container_has_the_cores_of_its_limit(tmp_path, monkeypatch, group, files, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    mounted = tmp_path / "sys/fs/cgroup"
+    (mounted / "cpu").mkdir(parents=True)
+    (mounted / "cpu/cpu.cfs_period_us").write_text("100000\n")
+    for name, text in files.items():
+        (mounted / name).parent.mkdir(parents=True, exist_ok=True)
+        (mounted / name).write_text(f"{text}\n")
+    if group is not None:
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(f"{group}\n")
+    assert processor.count_cores(tmp_path) == cores
 
 
 @pytest.mark.parametrize(

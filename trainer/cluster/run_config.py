@@ -3,10 +3,10 @@
 from typing import Any
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.processor import count_cores
 from trainer import config as config_lib
 from trainer.cluster.strategies import count_cpus, device_filters
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
-from trainer.environment.machine import count_cores
 
 # TensorFlow's graph optimizer (Grappler) takes 0.8 s of processor time of a small job of these
 # models, and their steps are not faster afterwards: measured with layers of 8 and of 256-128 units,

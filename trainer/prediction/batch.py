@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Optional, TextIO
 
 import pyarrow as pa
 
+from estimator_bridge.processor import count_cores
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console, Progress
-from trainer.environment.machine import count_cores
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile

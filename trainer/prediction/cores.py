@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from trainer.environment.machine import count_cores
+from estimator_bridge.processor import count_cores
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from estimator_bridge.processor import count_cores
 from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession
 from trainer.serving.models import read_warm_up
@@ -156,11 +157,7 @@ def count_workers(wanted: int) -> int:
     Args:
         wanted: processors of a replica.
     """
-    try:
-        # A command such as taskset, or a container, may allow fewer than the machine has.
-        return min(wanted, len(os.sched_getaffinity(0)))
-    except AttributeError:
-        return min(wanted, os.cpu_count() or 1)
+    return min(wanted, count_cores())
 
 
 def _list_times(rate: float, secs: float) -> Iterator[float]:

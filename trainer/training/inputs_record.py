@@ -15,6 +15,7 @@ from typing import Any, Optional
 
 import trainer
 from estimator_bridge import tf
+from estimator_bridge.processor import count_cores
 from trainer import storage
 from trainer.inputs.file_identity import identify_file
 from trainer.inputs.files import DataFile
@@ -81,7 +82,7 @@ def describe_inputs(job: Job) -> dict[str, Any]:
             "host": socket.gethostname(),
             "platform": platform.platform(),
             "processor": platform.machine(),
-            "cores": os.cpu_count(),
+            "cores": count_cores(),
         },
         "parent": {
             "warm_start": config.train.warm_start,

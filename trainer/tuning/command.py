@@ -13,6 +13,7 @@ import yaml
 from absl import flags
 
 from estimator_bridge.output.terminal import find_width
+from estimator_bridge.processor import count_cores
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
@@ -204,7 +205,7 @@ def _count_parallel(space: SearchSpace, search: Search) -> int:
     A short trial mostly builds graphs, which keeps one core busy. Without a number in the space, or
     where latencies are measured, a trial has two.
     """
-    cores = os.cpu_count() or 1
+    cores = count_cores()
     half = max(1, cores // 2)
     return min(space.parallel_trials or half, half if search.is_judged else cores)
 

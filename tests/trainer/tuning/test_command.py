@@ -73,7 +73,7 @@ def test_ctrl_c_while_the_data_are_read_ends_the_search_at_once(tmp_path, capsys
     ],
 )
 def test_trials_run_in_parallel_as_cores_allow(monkeypatch, cores, given, metrics, parallel):
-    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr(command, "count_cores", lambda: cores)
     space = SearchSpace("auc", "maximize", {}, parallel_trials=given)
     objectives = tuple(Objective(name, "max") for name in metrics)
     search = Search(None, {}, {}, objectives, 0.2, 3)
