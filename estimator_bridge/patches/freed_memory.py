@@ -7,6 +7,9 @@ ms of processor time. Here the threshold is large from the start.
 
 TensorFlow 2.21 sets one of the thresholds to 128 KiB when it makes the first dataset of a
 generator: from then on the system maps each larger block anew. So they are set again after it.
+
+Each thread may have memory of its own, up to eight such arenas per processor, and keeps there what
+it has freed. No more threads than processors run at the same time, so there is one arena for each.
 """
 
 import ctypes
@@ -14,38 +17,44 @@ import functools
 import os
 from typing import Any
 
-__all__ = ["apply", "set_thresholds"]
+from ..processor import count_cores
+
+__all__ = ["apply", "set_options"]
 
 # Option of glibc's malloc.h -> bytes. The second is the most that its own threshold grows to; the
 # third is by how much more the memory of a thread grows than it needs.
 _OPTIONS = {-1: 128 << 20, -3: 32 << 20, -2: 1 << 20}
+_ARENA_MAX = -8
 # By these, the user has chosen.
 _VARIABLES = tuple(f"MALLOC_{name}_" for name in ("TRIM_THRESHOLD", "MMAP_THRESHOLD", "TOP_PAD"))
 
 
 def apply() -> None:
-    """Sets the thresholds now, and after TensorFlow has set them for a generator."""
+    """Sets the options now, and after TensorFlow has set them for a generator."""
     from ..private_tf import dataset_ops
 
-    set_thresholds()
+    set_options()
     state: Any = dataset_ops.DatasetV2._GeneratorState
     begin = state.get_next_id
     if getattr(begin, "_bridged", False):
         return
 
     @functools.wraps(begin)
-    def begin_with_thresholds(self: Any, *arguments: Any) -> Any:
-        set_thresholds()
+    def begin_with_options(self: Any, *arguments: Any) -> Any:
+        set_options()
         return begin(self, *arguments)
 
-    vars(begin_with_thresholds)["_bridged"] = True
-    state.get_next_id = begin_with_thresholds
+    vars(begin_with_options)["_bridged"] = True
+    state.get_next_id = begin_with_options
 
 
-def set_thresholds() -> None:
-    """Sets the thresholds of this process, where the C library has them."""
+def set_options() -> None:
+    """Sets thresholds and arenas of this process, where the C library has them."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if set_option is None or any(name in os.environ for name in (*_VARIABLES, "GLIBC_TUNABLES")):
+    if set_option is None or "GLIBC_TUNABLES" in os.environ:
         return
-    for option, size in _OPTIONS.items():
-        set_option(option, size)
+    if "MALLOC_ARENA_MAX" not in os.environ:
+        set_option(_ARENA_MAX, count_cores())
+    if not any(name in os.environ for name in _VARIABLES):
+        for option, size in _OPTIONS.items():
+            set_option(option, size)

@@ -1,4 +1,4 @@
-"""Turns off two optimizers of graphs that slow steps or compute wrong values. In all versions.
+"""Turns off three optimizers of graphs that slow sessions or compute wrong values. In all versions.
 
 Grappler's arithmetic optimizer joins the lookup of an embedding with the sum of its rows. The
 joined operation reads the whole table, and after a sparse update this read is a copy: a step with a
@@ -7,7 +7,11 @@ table of a million rows takes nine times as long.
 On a CPU, its remapper replaces several operations by one of oneDNN. A layer normalization whose
 scale and offset are constants, as in a frozen graph, is then computed with an epsilon of 0.001,
 whatever the graph says; and tanh of a normalized convolution is joined to an operation that has no
-kernel. docs/bridge.md has the figures.
+kernel.
+
+Its optimizer of functional control flow moves operations into the branches that need them. Graphs
+with the control flow of 1.x have no such branches, but each session spends time on it.
+docs/bridge.md has the figures.
 """
 
 import functools
@@ -34,6 +38,8 @@ def _configure(config: Any, target: Any) -> None:
         rewriting.arithmetic_optimization = modes.OFF
     if rewriting.remapping == modes.DEFAULT and not _has_gpu():
         rewriting.remapping = modes.OFF
+    if not tf.compat.v1.control_flow_v2_enabled():
+        rewriting.disable_tfg_optimizer = True
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The arithmetic optimizer and the remapper of graphs: off, unless a program names them."""
+"""Optimizers of graphs that are off, unless a program names them."""
 
 import json
 import os
@@ -102,6 +102,18 @@ def test_normalized_values_are_those_of_the_graph(mode):
     # 0.01 * (-1.5, -0.5, 0.5, 1.5) / sqrt(0.000125)
     assert layer == pytest.approx([-1.341641, -0.447214, 0.447214, 1.341641], abs=1e-5)
     assert tanh == pytest.approx(0.761594, abs=1e-5)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_control_flow_of_1x_needs_no_optimizer_of_functions(is_new):
+    before = tf.control_flow_v2_enabled()
+    (tf.enable_control_flow_v2 if is_new else tf.disable_control_flow_v2)()
+    try:
+        with tf.Session() as session:
+            rewriting = session._config.graph_options.rewrite_options
+            assert rewriting.disable_tfg_optimizer != is_new
+    finally:
+        (tf.enable_control_flow_v2 if before else tf.disable_control_flow_v2)()
 
 
 def test_the_programs_configuration_is_not_changed():
