@@ -9,8 +9,9 @@ scale and offset are constants, as in a frozen graph, is then computed with an e
 whatever the graph says; and tanh of a normalized convolution is joined to an operation that has no
 kernel.
 
-Its optimizer of functional control flow moves operations into the branches that need them. Graphs
-with the control flow of 1.x have no such branches, but each session spends time on it.
+Its optimizer of functional control flow moves operations into the branch of a `tf.cond` that needs
+them. Each session spends time on it, but few programs have such operations: TensorFlow's documents
+say that what is computed outside of a branch is always computed.
 docs/bridge.md has the figures.
 """
 
@@ -38,8 +39,7 @@ def _configure(config: Any, target: Any) -> None:
         rewriting.arithmetic_optimization = modes.OFF
     if rewriting.remapping == modes.DEFAULT and not _has_gpu():
         rewriting.remapping = modes.OFF
-    if not tf.compat.v1.control_flow_v2_enabled():
-        rewriting.disable_tfg_optimizer = True
+    rewriting.disable_tfg_optimizer = True
 
 
 @functools.cache

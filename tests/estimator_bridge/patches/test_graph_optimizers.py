@@ -104,16 +104,9 @@ def test_normalized_values_are_those_of_the_graph(mode):
     assert tanh == pytest.approx(0.761594, abs=1e-5)
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_control_flow_of_1x_needs_no_optimizer_of_functions(is_new):
-    before = tf.control_flow_v2_enabled()
-    (tf.enable_control_flow_v2 if is_new else tf.disable_control_flow_v2)()
-    try:
-        with tf.Session() as session:
-            rewriting = session._config.graph_options.rewrite_options
-            assert rewriting.disable_tfg_optimizer != is_new
-    finally:
-        (tf.enable_control_flow_v2 if before else tf.disable_control_flow_v2)()
+def test_sessions_start_without_the_optimizer_of_branches():
+    with tf.Session() as session:
+        assert session._config.graph_options.rewrite_options.disable_tfg_optimizer
 
 
 def test_the_programs_configuration_is_not_changed():
