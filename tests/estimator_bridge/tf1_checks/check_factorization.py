@@ -1,4 +1,4 @@
-"""WALSMatrixFactorization as an Estimator."""
+"""WALSMatrixFactorization as an Estimator, and WALSModel in a loop of a program."""
 
 import numpy as np
 import pytest
@@ -201,3 +201,33 @@ def test_sums_of_outer_products(run, places):
         expected[place] += weight * np.outer(vector, vector)
     found = run(sum_outer_products(vectors, weights, tf.constant(places), tf.constant(count)))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_model_is_trained_by_its_operations():
+    """As recommenders of 2017 do, which import the module that defines it."""
+    from tensorflow.contrib.factorization.python.ops import factorization_ops
+
+    rows, columns = np.nonzero(MATRIX)
+    with tf.Graph().as_default():
+        matrix = tf.SparseTensor(np.stack([rows, columns], 1), MATRIX[rows, columns], MATRIX.shape)
+        model = factorization_ops.WALSModel(
+            *MATRIX.shape, 2, regularization=0.01, row_weights=np.ones(MATRIX.shape[0])
+        )
+        _, by_rows, loss, penalty, _ = model.update_row_factors(sp_input=matrix)
+        by_columns = model.update_col_factors(sp_input=matrix)[1]
+        losses = []
+        with tf.Session() as session:
+            session.run(model.initialize_op)
+            session.run(model.worker_init)
+            for _ in range(20):
+                session.run(model.row_update_prep_gramian_op)
+                session.run(model.initialize_row_update_op)
+                losses.append(sum(session.run([loss, penalty])))
+                session.run(by_rows)
+                session.run(model.col_update_prep_gramian_op)
+                session.run(model.initialize_col_update_op)
+                session.run(by_columns)
+            factors = session.run([model.row_factors[0], model.col_factors[0]])
+    assert all(later <= earlier * 1.001 for earlier, later in zip(losses, losses[1:]))
+    assert losses[-1] < losses[0] / 2
+    assert [one.shape for one in factors] == [(size, 2) for size in MATRIX.shape]

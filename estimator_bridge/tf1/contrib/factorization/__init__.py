@@ -6,20 +6,14 @@ from estimator_bridge.private_tf import clustering_ops as _clustering_ops
 from estimator_bridge.tf1.contrib.factorization import gmm as _gmm
 from estimator_bridge.tf1.contrib.factorization import gmm_ops as _gmm_ops
 from estimator_bridge.tf1.contrib.factorization import wals as _wals
-from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
-
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        "WALSModel": "use tf.contrib.factorization.WALSMatrixFactorization",
-    },
-)
+from estimator_bridge.tf1.contrib.factorization import wals_model as _wals_model
 
 KMeans = _clustering_ops.KMeans
 GMM = _gmm.GMM
 GmmAlgorithm = _gmm_ops.GmmAlgorithm
 gmm = _gmm_ops.gmm
 WALSMatrixFactorization = _wals.WALSMatrixFactorization
+WALSModel = _wals_model.WALSModel
 
 _KMeans = tf.estimator.experimental.KMeans
 SQUARED_EUCLIDEAN_DISTANCE = _KMeans.SQUARED_EUCLIDEAN_DISTANCE

@@ -1,15 +1,8 @@
-"""`tf.contrib.factorization.WALSMatrixFactorization`: weighted alternating least squares.
+"""`tf.contrib.factorization.WALSMatrixFactorization`: weighted alternating least squares."""
 
-The method is that of Hu, Koren and Volinsky (2008). A matrix A [rows, columns] is approximated by U
-V^T. An observed entry has the weight `unobserved_weight + row_weight * column_weight`. All other
-entries have the value 0 and the weight `unobserved_weight`. For fixed V each row of U solves a
-small linear system, and vice versa.
-"""
-
-import numpy as np
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.factorization.outer_products import sum_outer_products
+from estimator_bridge.tf1.contrib.factorization.wals_solver import Side, Solver, create_state
 from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
 
 __all__ = ["WALSMatrixFactorization"]
@@ -88,10 +81,10 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         def model_fn(features, labels, mode):
             del labels
             sides = [
-                _Side("row", num_rows, num_row_shards, row_init, row_weights, embedding_dimension),
-                _Side("col", num_cols, num_col_shards, col_init, col_weights, embedding_dimension),
+                Side("row", num_rows, num_row_shards, row_init, row_weights, embedding_dimension),
+                Side("col", num_cols, num_col_shards, col_init, col_weights, embedding_dimension),
             ]
-            solver = _Solver(sides, unobserved_weight, regularization_coeff or 0.0)
+            solver = Solver(sides, unobserved_weight, regularization_coeff or 0.0)
             if mode == tf.estimator.ModeKeys.TRAIN:
                 return self._training(solver, features, max_sweeps)
             inputs = features.get(self.INPUT_ROWS), features.get(self.INPUT_COLS)
@@ -164,151 +157,6 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         return (found[self.PROJECTION_RESULT] for found in self.predict(input_fn=input_fn))
 
 
-class _Side:
-    """The variables of the rows or of the columns."""
-
-    def __init__(self, name, size, num_shards, init, weights, dimension):
-        self.name, self.size, self.dimension = name, size, dimension
-        # If the size is not a multiple, the first shards have one row more.
-        self._sizes = [len(part) for part in np.array_split(np.arange(size), num_shards)]
-        self._ends = np.cumsum(self._sizes)
-        self._starts = self._ends - self._sizes
-        self._init, self._given_weights = init, weights
-        self._weights = self._shards = self.gramian = None
-
-    def create_weights(self):
-        if self._given_weights is None:
-            return
-        given = self._given_weights
-        if isinstance(given, (list, tuple, np.ndarray)):
-            given = np.concatenate([np.ravel(part) for part in given])
-        else:
-            given = np.full(self.size, given)
-        parts = np.split(given.astype(np.float32), self._ends[:-1])
-        self._weights = [
-            tf.Variable(part, name=f"{self.name}_weights_shard_{i}") for i, part in enumerate(parts)
-        ]
-
-    def create_factors(self):
-        self._shards = [
-            tf.Variable(value, name=f"{self.name}_factors_shard_{i}")
-            for i, value in enumerate(self._initial_values())
-        ]
-
-    def _initial_values(self):
-        init, shapes = self._init, [(size, self.dimension) for size in self._sizes]
-        if isinstance(init, str):
-            if init != "random":
-                raise TypeError(f"{self.name}_init: 'random' or values, not {init!r}")
-            return [tf.random_normal(shape) for shape in shapes]
-        if callable(init):
-            return [init(shape, dtype=tf.float32) for shape in shapes]
-        if isinstance(init, (list, tuple)) and np.ndim(init[0]) == 2:
-            return [tf.convert_to_tensor(part, tf.float32) for part in init]
-        return tf.split(tf.convert_to_tensor(init, tf.float32), self._sizes)
-
-    def create_gramian(self):
-        self.gramian = _state(f"{self.name}_gramian", [self.dimension] * 2, tf.float32, True)
-
-    def computed_gramian(self):
-        """Returns the product of the transposed factors and the factors."""
-        factors = self.factors()
-        return tf.matmul(factors, factors, transpose_a=True)
-
-    def factors(self):
-        """Returns all factors, [size, dimension]."""
-        return tf.concat([shard.read_value() for shard in self._shards], 0)
-
-    def weights(self):
-        """Returns all weights, [size], or None."""
-        return None if self._weights is None else tf.concat([*self._weights], 0)
-
-    def assign(self, numbers, factors):
-        """Returns the operations that set the factors of `numbers` [n]."""
-        updates = []
-        for shard, start, end in zip(self._shards, self._starts, self._ends):
-            here = tf.logical_and(numbers >= start, numbers < end)
-            places = tf.boolean_mask(numbers, here) - start
-            updates.append(tf.scatter_update(shard, places, tf.boolean_mask(factors, here)))
-        return updates
-
-
-class _Solver:
-    """The least-squares equations. Side 0 is the rows, side 1 the columns."""
-
-    def __init__(self, sides, unobserved_weight, regularization):
-        self.sides = sides
-        self._unobserved, self._regularization = unobserved_weight, regularization
-        # The order in which 1.15 creates the variables.
-        for create in (_Side.create_weights, _Side.create_factors, _Side.create_gramian):
-            for side in sides:
-                create(side)
-
-    def entries(self, side, matrix, own_weights=None):
-        """Returns the rows with entries, and the values for their equations.
-
-        The results are: the numbers of the rows [n]; for each entry its row among them, the other
-        side's factors [dimension], its value, and its weight beyond the unobserved weight.
-        """
-        numbers, other = tf.unstack(matrix.indices, axis=1)
-        rows, places = tf.unique(numbers)
-        factors = tf.gather(self.sides[1 - side].factors(), other)
-        values = tf.cast(matrix.values, tf.float32)
-        weights = self.sides[1 - side].weights()
-        if weights is None:
-            return rows, places, factors, values, tf.zeros_like(values)
-        if own_weights is None:
-            own = tf.gather(self.sides[side].weights(), numbers)
-        else:
-            own = tf.gather(tf.broadcast_to(own_weights, tf.shape(rows)), places)
-        return rows, places, factors, values, own * tf.gather(weights, other)
-
-    def project(self, side, entries):
-        """Returns the best factors [n, dimension] of the rows of `entries`."""
-        rows, places, factors, values, extra = entries
-        count = tf.size(rows)
-        common = self._unobserved * self.sides[1 - side].gramian
-        common += self._regularization * tf.eye(self.sides[side].dimension)
-        left = common + sum_outer_products(factors, extra, places, count)
-        targets = ((self._unobserved + extra) * values)[:, None] * factors
-        right = tf.unsorted_segment_sum(targets, places, count)
-        return tf.matrix_solve(left, right[:, :, None])[:, :, 0]
-
-    def evaluate(self, side, matrix):
-        """Returns the loss of the best factors of some rows, as `loss`."""
-        entries = self.entries(side, matrix)
-        return self.loss(side, entries, self.project(side, entries))[0]
-
-    def loss(self, side, entries, own):
-        """Returns the loss and the weighted RMSE of the whole matrix, estimated from some rows.
-
-        Args:
-          side: 0 for rows, 1 for columns.
-          entries: what `entries` returned.
-          own: the factors of the rows, [n, dimension].
-        """
-        rows, places, factors, values, extra = entries
-        gramian = self.sides[1 - side].gramian
-        guesses = tf.reduce_sum(tf.gather(own, places) * factors, 1)
-        everywhere = tf.reduce_sum(tf.matmul(own, gramian) * own)
-        observed = (self._unobserved + extra) * (values - guesses) ** 2
-        rest = everywhere - tf.reduce_sum(guesses**2)
-        error = self._unobserved * rest + tf.reduce_sum(observed)
-        size = tf.to_float(tf.size(rows)) * self.sides[1 - side].size
-        weight = self._unobserved * size + tf.reduce_sum(extra)
-        share = self.sides[side].size / tf.to_float(tf.maximum(tf.size(rows), 1))
-        penalty = share * tf.reduce_sum(own**2) + tf.linalg.trace(gramian)
-        loss = share * error + self._regularization * penalty
-        # If all entries are observed, the rest is 0, and rounding may make it negative.
-        return loss, tf.sqrt(tf.maximum(error, 0.0) / weight)
-
-
-def _state(name, shape, dtype, trainable=False, start=None):
-    # A read of a reference variable of 1.x would see a later change.
-    start = tf.zeros_initializer() if start is None else start
-    return tf.get_variable(name, shape, dtype, start, trainable=trainable, use_resource=True)
-
-
 class _Sweep:
     """The state of training: which side is swept, and which of its rows have been seen.
 
@@ -317,11 +165,13 @@ class _Sweep:
 
     def __init__(self, solver):
         self._solver = solver
-        self.on_rows = _state("is_row_sweep", [], tf.bool, start=tf.ones_initializer())
-        self.done = _state("is_sweep_done", [], tf.bool)
-        self.sweeps = _state("completed_sweeps", [], tf.int32)
-        self.loss, self.rwse = (_state(n, [], tf.float32) for n in ("WALS_loss", "WALS_RWSE"))
-        self._seen = [_state(f"processed_{one.name}s", [one.size], tf.bool) for one in solver.sides]
+        self.on_rows = create_state("is_row_sweep", [], tf.bool, start=tf.ones_initializer())
+        self.done = create_state("is_sweep_done", [], tf.bool)
+        self.sweeps = create_state("completed_sweeps", [], tf.int32)
+        self.loss, self.rwse = (create_state(n, [], tf.float32) for n in ("WALS_loss", "WALS_RWSE"))
+        self._seen = [
+            create_state(f"processed_{one.name}s", [one.size], tf.bool) for one in solver.sides
+        ]
 
     def start(self, number):
         """Returns the operation that starts a sweep of a side."""
