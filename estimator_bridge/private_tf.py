@@ -137,7 +137,9 @@ NAMES: dict[str, Private] = {
     # Objects in checkpoints.
     "autotrackable": _tensorflow("trackable.autotrackable"),
     "checkpoint": _tensorflow("checkpoint.checkpoint"),
+    "checkpoint_util": _tensorflow("checkpoint.util"),
     "data_structures": _tensorflow("trackable.data_structures"),
+    "graph_view": _tensorflow("checkpoint.graph_view"),
     "python_state": _tensorflow("trackable.python_state"),
     "trackable_base": _tensorflow("trackable.base"),
     "trackable_object_graph_pb2": Private("tensorflow.core.protobuf.trackable_object_graph_pb2"),

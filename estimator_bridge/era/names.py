@@ -93,6 +93,9 @@ def supply(keras: str, version: tuple[int, int]) -> None:
     names["compat.v1.config.experimental_list_devices"] = lambda: _list_devices
     names["config.experimental_list_devices"] = lambda: _list_devices
     names["keras.dtensor.experimental.layout_map_scope"] = lambda: _layout_map_scope
+    for name in ("export_saved_model", "load_from_saved_model"):
+        for api in ("", "compat.v1."):
+            names[f"{api}keras.experimental.{name}"] = functools.partial(_find_export, name)
     for name in scikit_learn_api.NAMES:
         classes = functools.partial(scikit_learn_api.build, keras)
         for api in ("", "compat.v1."):
@@ -108,6 +111,12 @@ def supply(keras: str, version: tuple[int, int]) -> None:
         call_when_imported(f"{keras}.src.engine.training", lambda: _restore_order(keras))
     if version < _PREDICT_CLASSES_REMOVED_IN:
         call_when_imported(f"{keras}.src.engine.sequential", lambda: _add_to_models(keras))
+
+
+def _find_export(name: str) -> Any:
+    from ..tf1 import keras_exports
+
+    return getattr(keras_exports, name)
 
 
 def _keras_version(tensorflow: tuple[int, int]) -> str:

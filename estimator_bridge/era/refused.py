@@ -7,10 +7,6 @@ __all__ = ["REFUSED", "build"]
 _STATISTICS = "the service of tf.data that filled it is gone; use TensorFlow's profiler"
 _LITE_CELLS = "use tf.keras.layers.LSTM or SimpleRNN, which tf.lite.TFLiteConverter fuses by itself"
 _INTERNAL = "it was TensorFlow's own and has no public successor; keep what you need in the program"
-_KERAS_EXPORT = (
-    "use model.save(folder, save_format='tf') and tf.keras.models.load_model, which read and write "
-    "the same SavedModels"
-)
 _PARALLEL = "build the model in the scope of a tf.distribute strategy"
 _THEANO = "remove it; it converted the kernels of Theano, which Keras has not used since 2.4"
 _MATRIX = "read the file with h5py: h5py.File(path)[name][start:end]"
@@ -27,8 +23,6 @@ REFUSED = {
     "__internal__.tracking.TrackableSaver": _INTERNAL,
     "compat.v1.data.experimental.StatsAggregator": _STATISTICS,
     "compat.v1.keras.__internal__.layers.BaseImageAugmentationLayer": _INTERNAL,
-    "compat.v1.keras.experimental.export_saved_model": _KERAS_EXPORT,
-    "compat.v1.keras.experimental.load_from_saved_model": _KERAS_EXPORT,
     "compat.v1.keras.experimental.terminate_keras_multiprocessing_pools": _POOLS,
     "compat.v1.keras.layers.experimental.preprocessing.CategoryCrossing": _CROSSING,
     "compat.v1.keras.utils.HDF5Matrix": _MATRIX,
@@ -43,8 +37,6 @@ REFUSED = {
     "data.experimental.StatsAggregator": _STATISTICS,
     "keras.__internal__.layers.BaseImageAugmentationLayer": _INTERNAL,
     "keras.__internal__.utils.layer_test": _INTERNAL,
-    "keras.experimental.export_saved_model": _KERAS_EXPORT,
-    "keras.experimental.load_from_saved_model": _KERAS_EXPORT,
     "keras.experimental.terminate_keras_multiprocessing_pools": _POOLS,
     "keras.layers.experimental.preprocessing.CategoryCrossing": _CROSSING,
     "keras.utils.HDF5Matrix": _MATRIX,

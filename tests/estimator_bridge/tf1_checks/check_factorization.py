@@ -231,3 +231,20 @@ def test_a_model_is_trained_by_its_operations():
     assert all(later <= earlier * 1.001 for earlier, later in zip(losses, losses[1:]))
     assert losses[-1] < losses[0] / 2
     assert [one.shape for one in factors] == [(size, 2) for size in MATRIX.shape]
+
+
+def test_rows_of_shards_are_written():
+    shards = [tf.get_variable(name, initializer=tf.zeros([2, 1])) for name in ("a", "b")]
+    write = tf.contrib.factorization.WALSModel.scatter_update
+
+    def by_two(rows):
+        return tf.convert_to_tensor(rows) // 2, tf.convert_to_tensor(rows) % 2
+
+    divided = write(shards, [3, 0, 1], [[4.0], [1.0], [2.0]], by_two)
+    single = write(shards[:1], [1], [[9.0]], None)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(divided)
+        assert [one.tolist() for one in session.run(shards)] == [[[1], [2]], [[0], [4]]]
+        session.run(single)
+        assert session.run(shards[0]).tolist() == [[1], [9]]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics
 import tensorflow as tf
@@ -656,3 +657,19 @@ def test_own_external_optimizers_see_and_set_all_variables():
         session.run(tf.global_variables_initializer())
         optimizer.minimize()
         assert session.run(matrix).tolist() == [[0, 0], [0, 0]] and session.run(other) == 5
+
+
+def test_messages_are_decoded_under_the_name_of_contrib():
+    feature = tf.train.Int64List(value=[3, 5])
+    _, (found,) = contrib.proto.decode_proto(
+        [feature.SerializeToString()], "tensorflow.Int64List", ["value"], [tf.int64]
+    )
+    with tf.Session() as session:
+        assert session.run(found).tolist() == [[3, 5]]
+
+
+def test_frames_are_extracted_under_the_names_of_learn():
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    assert contrib.learn.extract_pandas_data(frame).tolist() == [[1, 0.5], [2, 1.5]]
+    assert contrib.learn.extract_pandas_labels(frame[["a"]]).tolist() == [[1], [2]]
+    assert contrib.learn.extract_pandas_matrix([1, 2]) == [1, 2]

@@ -196,6 +196,27 @@ class WALSModel:
         """
         return self._project(1, sp_input, transpose_input, projection_weights)
 
+    @staticmethod
+    def scatter_update(factor, indices, values, sharding_func, name=None):
+        """Returns the operation that writes rows of a matrix that is divided into shards.
+
+        Args:
+          factor: list of variables [part, n_components].
+          indices: int [n], the rows.
+          values: float32 [n, n_components].
+          sharding_func: function from `indices` to the shard of each row and its place there.
+          name: of the operation.
+        """
+        if len(factor) == 1:
+            return tf.scatter_update(factor[0], indices, values, name=name).op
+        shards, places = sharding_func(indices)
+        parts = zip(
+            factor,
+            tf.dynamic_partition(places, shards, len(factor)),
+            tf.dynamic_partition(values, shards, len(factor)),
+        )
+        return tf.group(*(tf.scatter_update(*part) for part in parts), name=name)
+
     def _update(self, number, matrix, transposed):
         side = self._sides[number]
         with tf.name_scope(f"update_{side.name}_factors"):
