@@ -56,6 +56,13 @@ _MOVED = {
         for name in _GRAPH_REWRITES
     },
 }
+# Name below `tf.keras` -> the module that defines it for programs of 1.x, too.
+_KERAS_OF_1X = {
+    "experimental.export_saved_model": "keras_exports",
+    "experimental.load_from_saved_model": "keras_exports",
+    "utils.HDF5Matrix": "keras_hdf5",
+    "utils.multi_gpu_model": "keras_replicas",
+}
 # Package -> layers that it lacks.
 _LAYERS = {
     "compat.v1.keras.layers": _RANDOM_LAYERS,
@@ -93,9 +100,9 @@ def supply(keras: str, version: tuple[int, int]) -> None:
     names["compat.v1.config.experimental_list_devices"] = lambda: _list_devices
     names["config.experimental_list_devices"] = lambda: _list_devices
     names["keras.dtensor.experimental.layout_map_scope"] = lambda: _layout_map_scope
-    for name in ("export_saved_model", "load_from_saved_model"):
+    for path, module in _KERAS_OF_1X.items():
         for api in ("", "compat.v1."):
-            names[f"{api}keras.experimental.{name}"] = functools.partial(_find_export, name)
+            names[f"{api}keras.{path}"] = functools.partial(_find_of_1x, path, module)
     for name in scikit_learn_api.NAMES:
         classes = functools.partial(scikit_learn_api.build, keras)
         for api in ("", "compat.v1."):
@@ -113,10 +120,8 @@ def supply(keras: str, version: tuple[int, int]) -> None:
         call_when_imported(f"{keras}.src.engine.sequential", lambda: _add_to_models(keras))
 
 
-def _find_export(name: str) -> Any:
-    from ..tf1 import keras_exports
-
-    return getattr(keras_exports, name)
+def _find_of_1x(path: str, module: str) -> Any:
+    return getattr(importlib.import_module(f"..tf1.{module}", __package__), path.split(".")[-1])
 
 
 def _keras_version(tensorflow: tuple[int, int]) -> str:

@@ -7,9 +7,7 @@ __all__ = ["REFUSED", "build"]
 _STATISTICS = "the service of tf.data that filled it is gone; use TensorFlow's profiler"
 _LITE_CELLS = "use tf.keras.layers.LSTM or SimpleRNN, which tf.lite.TFLiteConverter fuses by itself"
 _INTERNAL = "it was TensorFlow's own and has no public successor; keep what you need in the program"
-_PARALLEL = "build the model in the scope of a tf.distribute strategy"
 _THEANO = "remove it; it converted the kernels of Theano, which Keras has not used since 2.4"
-_MATRIX = "read the file with h5py: h5py.File(path)[name][start:end]"
 _POOLS = "remove it; each training ends its own processes"
 _CROSSING = (
     "use tf.keras.layers.HashedCrossing, or tf.strings.join of the columns before StringLookup"
@@ -25,9 +23,7 @@ REFUSED = {
     "compat.v1.keras.__internal__.layers.BaseImageAugmentationLayer": _INTERNAL,
     "compat.v1.keras.experimental.terminate_keras_multiprocessing_pools": _POOLS,
     "compat.v1.keras.layers.experimental.preprocessing.CategoryCrossing": _CROSSING,
-    "compat.v1.keras.utils.HDF5Matrix": _MATRIX,
     "compat.v1.keras.utils.convert_all_kernels_in_model": _THEANO,
-    "compat.v1.keras.utils.multi_gpu_model": _PARALLEL,
     "compat.v1.lite.experimental.get_potentially_supported_ops": (
         "convert the model: tf.lite.TFLiteConverter names the operations that it does not support"
     ),
@@ -39,9 +35,7 @@ REFUSED = {
     "keras.__internal__.utils.layer_test": _INTERNAL,
     "keras.experimental.terminate_keras_multiprocessing_pools": _POOLS,
     "keras.layers.experimental.preprocessing.CategoryCrossing": _CROSSING,
-    "keras.utils.HDF5Matrix": _MATRIX,
     "keras.utils.convert_all_kernels_in_model": _THEANO,
-    "keras.utils.multi_gpu_model": _PARALLEL,
     "types.experimental.TracingContext": _INTERNAL,
 }
 
