@@ -109,6 +109,7 @@ def _check_flags(values: flags.FlagValues) -> None:
 
 
 def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
+    known = deployment.read().versions
     export = Path(fetch_export(*arguments.get_export(values), copies))
     if not (export / storage.GRAPH).is_file():
         raise UserError(
@@ -136,10 +137,12 @@ def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copi
     label = "" if values.label == "none" else values.label
     request = Request(export, entry, label, values.name, values.base_path, values.keep)
     version = deployment.push(request)
-    show(
-        f"{values.to}: version {version} is complete ({verdict}); "
-        + _describe_labels(deployment.read())
+    done = (
+        "already has this export, so no version is added"
+        if version in known
+        else f"is complete ({verdict})"
     )
+    show(f"{values.to}: version {version} {done}; {_describe_labels(deployment.read())}")
     return 0
 
 

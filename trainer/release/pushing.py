@@ -82,7 +82,8 @@ class Deployment:
         """Pushes an export; returns the number of its version.
 
         If the same push was interrupted after its version was complete, that push is finished, and
-        no other version is added.
+        no other version is added. None is added either if the label's version, or without a label
+        the newest one, has this export already.
 
         Args:
             request: the export.
@@ -91,7 +92,7 @@ class Deployment:
             storage.Superseded: another process pushed or moved a label at the same time.
             UserError: the folder cannot be written.
         """
-        version = self._find_interrupted(request)
+        version = self._find_interrupted(request) or self._find_repeated(request)
         if version is not None:
             self._tidy()
             return version
@@ -136,12 +137,33 @@ class Deployment:
             self._complete(pending.token, version, request.keep)
         return version
 
+    def _find_repeated(self, request: Request) -> Optional[int]:
+        """Returns the version that has this export already, and ends the push of another process.
+
+        Returns:
+            The number of the version; None if a version must be added.
+        """
+        state, generation = self._read()
+        if state.find_repeated(request.entry, request.label) is None:
+            return None
+        before = state.model_copy(deep=True)
+        self._end_pending(state)
+        # The push that has been ended may have moved the label.
+        version = state.find_repeated(request.entry, request.label)
+        if version is None or not self.list_versions().get(version):
+            return None
+        self._set_names(state, request)
+        if request.keep is not None:
+            _choose_removed(state, request.keep)
+        if state != before:
+            self._write(state, generation)
+        return version
+
     def _begin(self, token: str, request: Request) -> int:
         """Records this push as the pending one; returns the number of its version."""
         state, generation = self._read()
         self._end_pending(state)
-        state.name = request.name or state.name or self._place.rpartition("/")[2]
-        state.base_path = request.base_path or state.base_path or self._absolute()
+        self._set_names(state, request)
         known = [*self.list_versions(), *state.versions, *state.abandoned]
         version = max(known, default=0) + 1
         state.pending = Pending(
@@ -150,8 +172,11 @@ class Deployment:
         self._write(state, generation)
         return version
 
-    def _absolute(self) -> str:
-        return self._place if storage.is_remote(self._place) else str(Path(self._place).resolve())
+    def _set_names(self, state: State, request: Request) -> None:
+        place = self._place
+        absolute = place if storage.is_remote(place) else str(Path(place).resolve())
+        state.name = request.name or state.name or place.rpartition("/")[2]
+        state.base_path = request.base_path or state.base_path or absolute
 
     def _end_pending(self, state: State) -> None:
         """Records the pending push of another process if it is complete; otherwise discards it."""

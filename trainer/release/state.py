@@ -95,10 +95,34 @@ class State(BaseModel):
         self.labels[label] = version
 
     def find_previous(self) -> Optional[int]:
-        """Returns the latest earlier stable version that still exists; None if there is none."""
+        """Returns the latest earlier stable version that still exists; None if there is none.
+
+        A version with the content of the stable one is none: a rollback to it would change nothing.
+        """
         current = self.labels.get(STABLE)
-        known = [one for one in self.stable_before if one in self.versions and one != current]
+        stable = self.versions.get(current) if current is not None else None
+        known = [
+            one
+            for one in self.stable_before
+            if one in self.versions and one != current
+            if stable is None or self.versions[one].fingerprint != stable.fingerprint
+        ]
         return known[-1] if known else None
+
+    def find_repeated(self, entry: Entry, label: str) -> Optional[int]:
+        """Returns the version that a push of an export would only repeat; None if there is none.
+
+        Args:
+            entry: the export.
+            label: the label that it would get; "" for none: the newest version is compared.
+        """
+        version = self.labels.get(label) if label else max(self.versions, default=None)
+        known = self.versions.get(version) if version is not None else None
+        is_same = known is not None and (known.export, known.fingerprint) == (
+            entry.export,
+            entry.fingerprint,
+        )
+        return version if is_same else None
 
     def list_served(self) -> list[int]:
         """Returns the versions to load: those with a label, and the previous stable version."""

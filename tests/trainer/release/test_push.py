@@ -65,7 +65,8 @@ def stepped(request, tmp_path, monkeypatch):
 
 def push(place, export, **options):
     """Pushes an export; returns its version."""
-    entry = Entry(export=str(export), fingerprint="x", verdict="blessed", pushed="now")
+    fingerprint = f"of {export.name}"
+    entry = Entry(export=str(export), fingerprint=fingerprint, verdict="blessed", pushed="now")
     return Deployment(place.place).push(Request(export, entry, **options))
 
 
@@ -154,9 +155,56 @@ def test_a_push_that_is_killed_and_given_again_adds_one_version(stepped, tmp_pat
         assert state["labels"] == {"stable": 3, **({label: version} if label else {})}
         assert len(seen) == (2 if label == "stable" else 3)
     assert step > 10
-    # After a push that ended, the same command adds a version.
-    assert give() == 5
-    assert list(check_settled(stepped)[0].values()).count("again") == 2
+    # After a push that ended, too.
+    assert give() == 4
+    assert list(check_settled(stepped)[0].values()).count("again") == 1
+
+
+@pytest.mark.quick
+@pytest.mark.newest
+def test_a_push_that_is_given_again_keeps_the_version_to_roll_back_to(stepped, tmp_path):
+    good, bad = make_export(tmp_path, "good"), make_export(tmp_path, "bad")
+    assert [push(stepped, export) for export in (good, bad, bad)] == [1, 2, 2]
+    # Options of the second command count.
+    assert push(stepped, bad, name="shop", keep=1) == 2
+    seen, state = check_settled(stepped)
+    assert seen == {1: "good", 2: "bad"} and state["name"] == "shop"
+    assert Deployment(stepped.place).roll_back() == "rollback from version 2 to 1"
+    # The label is elsewhere now, so the export is pushed again.
+    assert push(stepped, bad) == 3
+
+
+@pytest.mark.quick
+@pytest.mark.newest
+def test_a_push_that_is_given_again_ends_another_one(stepped, tmp_path):
+    export, other = make_export(tmp_path, "export"), make_export(tmp_path, "other")
+    push(stepped, export)
+    content, fates = stepped.read(), set()
+    for step in range(100):
+        stepped.write(content)
+        if not stepped.kill_at(step, lambda: push(stepped, other)):
+            break
+        was_complete = "other" in check_readers(stepped).values()
+        fates.add(was_complete)
+        assert push(stepped, export) == (3 if was_complete else 1)
+        state = check_settled(stepped)[1]
+        assert state["labels"] == {"stable": 3 if was_complete else 1}
+    assert fates == {False, True}
+
+
+@pytest.mark.quick
+@pytest.mark.newest
+def test_a_rollback_passes_over_versions_with_the_same_content(stepped, tmp_path):
+    for name in ("good", "bad"):
+        push(stepped, make_export(tmp_path, name))
+    copy = make_export(tmp_path / "elsewhere", "bad")
+    push(stepped, copy, label="canary")
+    Deployment(stepped.place).promote()
+    config = stepped.read()["models.config"]
+    assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("13")
+    assert Deployment(stepped.place).roll_back() == "rollback from version 3 to 1"
+    with pytest.raises(UserError, match="no earlier stable version is left"):
+        Deployment(stepped.place).roll_back()
 
 
 @pytest.mark.newest
@@ -164,10 +212,11 @@ def test_thirty_kills_at_random_moments(place, tmp_path):
     export, rng = make_export(tmp_path, "killed"), random.Random(7)
     push(place, export)
     started = time.monotonic()
-    push(place, export)
+    push(place, make_export(tmp_path, "timed"))
     secs = time.monotonic() - started
     interrupted = 0
-    for _ in range(30):
+    for number in range(30):
+        export = make_export(tmp_path, f"killed{number}")
         process = os.fork()
         if not process:
             try:
@@ -336,6 +385,10 @@ def test_the_command(place, tmp_path, capsys):
     storage.write_json(extra / "gate.json", {**verdict, "verdict": "inconclusive"})
     assert "inconclusive" in run(f"--export={export}", status=4)
     storage.write_json(extra / "gate.json", verdict)
+    again = run(f"--export={export}")
+    assert "version 1 already has this export, so no version is added; stable is 1" in again
+    (export / "assets/words.txt").write_text("better")
+    storage.write_json(extra / "gate.json", {**verdict, "fingerprint": fingerprint_export(export)})
     assert "version 2 is complete (blessed)" in run(f"--export={export}", "--label=canary")
     listed = run("--list").splitlines()
     assert '"the first model"' in listed[0] and "stable" in listed[0]

@@ -1,5 +1,7 @@
 """The model registry agrees with a folder of versions, whenever a registration was interrupted."""
 
+import itertools
+
 import pytest
 from local_service import run_service
 
@@ -91,9 +93,11 @@ def push(cloud, tmp_path):
     export = tmp_path / "export"
     export.mkdir()
     (export / "saved_model.pb").write_text("graph")
+    contents = map(str, itertools.count())
 
     def run(label="stable"):
-        entry = Entry(export=str(export), fingerprint="x", verdict="blessed", reason="a test")
+        values = {"fingerprint": next(contents), "verdict": "blessed", "reason": "a test"}
+        entry = Entry(export=str(export), **values)
         return Deployment(PLACE).push(Request(export, entry, label))
 
     return run

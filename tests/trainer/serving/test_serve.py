@@ -1,5 +1,6 @@
 """The server answers the real stubs and plain HTTP as TensorFlow Serving does."""
 
+import itertools
 import json
 import shutil
 import signal
@@ -201,10 +202,10 @@ def test_a_pushed_folder_is_followed_without_a_failed_request(serve, export, tmp
     from estimator_bridge import tf
 
     folder = tmp_path / "shop"
-    place = Deployment(str(folder))
+    place, contents = Deployment(str(folder)), map(str, itertools.count())
 
     def push(source, **options):
-        entry = Entry(export=str(source), fingerprint="x", verdict="blessed")
+        entry = Entry(export=str(source), fingerprint=next(contents), verdict="blessed")
         return place.push(Request(Path(source), entry, **options))
 
     push(export)
