@@ -52,6 +52,8 @@ EVALUATION_PLOT = "evaluation.png"
 CLUSTER_FOLDER = "cluster"
 # One of them: of which process, and of which start of it. Earlier versions wrote no number.
 STATUS_FILE = re.compile(r"(?P<name>[a-z]+-[0-9]+)(?:\.(?P<start>[0-9]+))?\.json")
+# What a search writes into its folder; its trials are jobs in the folder `trials`.
+STUDY = "study.json"
 # Identifies the process that writes to the job.
 WRITER = "writer.json"
 # Locked by that process.

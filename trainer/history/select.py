@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional
 from trainer import storage
 from trainer.errors import UserError, nearest
 from trainer.history.runs import Run
+from trainer.job_dir.compatibility import KEPT, find_kept
 from trainer.job_layout import LOCK
 from trainer.metrics.catalogue import choose_direction
 from trainer.release.state import State
@@ -124,6 +125,8 @@ def choose_removals(
             reason = "an export of it is pushed"
         elif _is_locked(job_dir):
             reason = "it runs"
+        elif (other := find_kept(job_dir)) is not None:
+            reason = f"it contains {KEPT[other.name]}, {other.relative_to(job_dir)}"
         found.append(Removal(run, reason))
     return _keep_parents(folder, found)
 

@@ -1,5 +1,6 @@
 """Compares a job_dir's model with the one to be trained, and stores and deletes its description."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,16 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.newest import latest_checkpoint
-from trainer.job_layout import CLUSTER_FOLDER, CONFIG, DATA_FOLDER, LOCK, SCHEMA, STATISTICS, WRITER
+from trainer.job_layout import (
+    CLUSTER_FOLDER,
+    CONFIG,
+    DATA_FOLDER,
+    LOCK,
+    SCHEMA,
+    STATISTICS,
+    STUDY,
+    WRITER,
+)
 from trainer.schema import (
     Schema,
     Statistics,
@@ -29,6 +39,8 @@ CHANGEABLE = re.compile(
     r"|schema\.columns\..+\.(private|growing\.max_age_steps)$"
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
 )
+# What is not a job's own, and is not deleted with it.
+KEPT = {storage.VERSIONS_STATE: "the state of a served model", STUDY: "a search"}
 # Type of model → the options that name its optimizers. A user's own model chooses its own.
 OPTIMIZERS = {
     "baseline": ("linear_optimizer",),
@@ -244,7 +256,8 @@ def list_doomed(job_dir: str, named: str) -> list[Path]:
         named: the folder that the user has asked to delete.
 
     Raises:
-        UserError: `named` is another folder, or job_dir is not the folder of a job.
+        UserError: `named` is another folder, or job_dir is not the folder of a job, or contains a
+            served model or a search.
     """
     folder = Path(job_dir)
     if Path(named).resolve() != folder.resolve():
@@ -261,4 +274,24 @@ def list_doomed(job_dir: str, named: str) -> list[Path]:
         raise UserError(
             f"--fresh={named}: holds no {CONFIG}, so it is not a job's folder; delete it yourself"
         )
+    kept = find_kept(folder)
+    if kept is not None:
+        raise UserError(
+            f"--fresh={named}: would delete {kept}, {KEPT[kept.name]}; move its folder elsewhere, "
+            "or name another --job_dir"
+        )
     return children
+
+
+def find_kept(folder: Path) -> Optional[Path]:
+    """Returns a file of a served model or a search in a job's folder; None if there is none.
+
+    Args:
+        folder: the job's folder.
+    """
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in KEPT:
+            if name in names:
+                return Path(parent, name)
+    return None

@@ -110,6 +110,9 @@ def _check_flags(values: flags.FlagValues) -> None:
 
 def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
     known = deployment.read().versions
+    if not known:
+        # Earlier versions have pushed to such folders.
+        storage.refuse_job(values.to.rstrip("/"), "--to")
     export = Path(fetch_export(*arguments.get_export(values), copies))
     if not (export / storage.GRAPH).is_file():
         raise UserError(

@@ -28,7 +28,7 @@ from trainer.storage.files import (
     write_json,
     write_text,
 )
-from trainer.storage.open_versions import open_versions
+from trainer.storage.open_versions import open_versions, refuse_job
 from trainer.storage.versions import VERSIONS_STATE, Superseded, VersionFolder
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "open_data",
     "parse_address",
     "read_head",
+    "refuse_job",
     "describe_damage",
     "get_object",
     "read_json",

@@ -31,6 +31,7 @@ from trainer.environment.variables import note_replaced
 from trainer.errors import UserError
 from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
+from trainer.job_layout import STUDY
 from trainer.tuning import judging, locks, report, tensorboard
 from trainer.tuning.rehearsal import rehearse
 from trainer.tuning.search import Search, choose_objectives, to_flags
@@ -53,7 +54,6 @@ USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
 
 Each trial is a short job of python -m trainer.task with the flags after --. The same command
 continues a search that was stopped."""
-STUDY = "study.json"
 FULL_FOLDER = "full"
 DEFAULT_TRIALS = 20
 
@@ -154,6 +154,9 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
             f"--study_dir={values.study_dir}: a search needs a folder on this machine; copy it "
             "to the bucket afterwards"
         )
+    if not Path(values.study_dir, STUDY).exists():
+        # Earlier versions have searched in such folders.
+        storage.refuse_job(values.study_dir, "--study_dir")
     if not task_flags:
         raise UserError("nothing after --; write -- and the flags of trainer.task")
     _check_numbers(values)

@@ -172,6 +172,17 @@ def test_prune_lists_first_and_removes_nothing_that_is_needed(jobs, capsys, tmp_
     assert left == ["a", "ccc", "eeeee", "ffffff", "ggggggg"]
 
 
+def test_prune_removes_no_served_model_and_no_search(jobs, capsys):
+    (jobs / "a" / "served").mkdir()
+    (jobs / "a" / "served" / "push.json").write_text("{}")
+    (jobs / "bb" / "study.json").write_text("{}")
+    flags = [f"--folder={jobs}", "--keep=0", "--served=none", "--remove"]
+    _, lines, _ = _call(capsys, "prune", *flags)
+    assert "keep    a: it contains the state of a served model, served/push.json" in lines
+    assert "keep    bb: it contains a search, study.json" in lines
+    assert (jobs / "a").exists() and (jobs / "bb").exists()
+
+
 def test_a_prune_that_was_interrupted_goes_on(jobs, capsys, monkeypatch):
     make_job(jobs, "dddd", 0.95)
     (jobs / "bb" / "variables").mkdir()

@@ -195,6 +195,19 @@ def test_fresh_refuses_a_folder_that_is_no_job(tmp_path):
 
 
 @pytest.mark.newest
+@pytest.mark.parametrize("kept", ["push.json", "study.json", "served/push.json"])
+def test_fresh_refuses_a_folder_with_more_than_a_job(tmp_path, kept):
+    from trainer.job_dir.compatibility import delete_job
+
+    (tmp_path / "config.yaml").write_text("job_dir: x\n")
+    (tmp_path / kept).parent.mkdir(exist_ok=True)
+    (tmp_path / kept).write_text("{}")
+    with pytest.raises(UserError, match=f"would delete {tmp_path / kept}, .*; move its folder"):
+        delete_job(str(tmp_path), str(tmp_path))
+    assert (tmp_path / kept).exists() and (tmp_path / "config.yaml").exists()
+
+
+@pytest.mark.newest
 def test_fresh_deletes_a_job(make, tmp_path):
     from trainer.job_dir.compatibility import delete_job
 

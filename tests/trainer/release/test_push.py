@@ -411,6 +411,24 @@ def test_the_command(place, tmp_path, capsys):
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("inner", ["", "/served"])
+def test_the_folder_of_a_job_is_refused(place, tmp_path, capsys, inner):
+    export, job = make_export(tmp_path, "export"), place.place
+    files = {"config.yaml": "{}", "inputs.json": "{}"}
+    place.write(files)
+    command = [str(export), f"--to={job}{inner}", "--force", "--reason=the first"]
+    assert push_command.main(command) == 2
+    lies = f"lies in the job {job}" if inner else "is the folder of a job"
+    line = f"--to={job}{inner}: {lies}, which --fresh would delete; name another"
+    assert capsys.readouterr().err == f"error: {line}\n"
+    assert place.read() == files
+    # What an earlier version has pushed there is still served.
+    Deployment(f"{job}{inner}").push(Request(export, Entry(export="x", fingerprint="", verdict="")))
+    assert push_command.main(command) == 0
+    assert "version 2 is complete" in capsys.readouterr().out
+
+
+@pytest.mark.quick
 def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
     path = tmp_path / "served"
     path.write_text("a file")

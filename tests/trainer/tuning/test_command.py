@@ -94,3 +94,22 @@ def test_a_trial_that_lies_elsewhere_is_refused(tmp_path, capsys):
     assert run(main, [f"--study_dir={trials.parent}", "--tuning=census", *TASK]) == 2
     assert f"{trials / '0'} is a link; remove it" in capsys.readouterr().err
     assert [path.name for path in other.iterdir()] == ["model.ckpt-1.index"]
+
+
+@pytest.mark.parametrize("inner", ["", "study"])
+def test_the_folder_of_a_job_is_refused(tmp_path, capsys, inner):
+    job = tmp_path / "job"
+    job.mkdir()
+    for name in ("config.yaml", "inputs.json"):
+        (job / name).write_text("{}")
+    own = [f"--study_dir={job / inner}", "--search=learning_rate=0.1..1"]
+    assert run(main, [*own, *TASK]) == 2
+    lies = f"lies in the job {job}" if inner else "is the folder of a job"
+    line = f"{own[0]}: {lies}, which --fresh would delete; name another"
+    assert capsys.readouterr().err == f"error: {line}\n"
+    assert sorted(path.name for path in job.iterdir()) == ["config.yaml", "inputs.json"]
+    # A search of an earlier version goes on: the data are what is missing.
+    (job / inner).mkdir(exist_ok=True)
+    (job / inner / "study.json").write_text("{}")
+    assert run(main, [*own, *TASK]) == 2
+    assert "x.csv" in capsys.readouterr().err
