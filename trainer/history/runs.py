@@ -113,6 +113,24 @@ def read_run(folder: Path, name: str) -> Run:
         ) from error
 
 
+def make_run(inputs: dict[str, Any], source: str) -> Run:
+    """Returns a job of which only is known what one of its runs was made of.
+
+    Args:
+        inputs: the record of the run.
+        source: the file that contains it, for the message.
+
+    Raises:
+        UserError: the record is damaged.
+    """
+    rest = {"config": {}, "metrics": {}, "best_metric": "", "last_step": 0}
+    try:
+        return _build_run("", {**rest, "inputs": inputs})
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UserError(f"{source}: damaged ({where}); restore the file from a copy") from error
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 

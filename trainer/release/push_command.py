@@ -38,6 +38,7 @@ from trainer.console import show
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import fingerprint_export
+from trainer.export.origin import read_inputs
 from trainer.release import registry
 from trainer.release.pushing import Deployment, Request
 from trainer.release.state import LABELS, STABLE, Entry, State
@@ -130,12 +131,14 @@ def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copi
             "trainer.gate, or push it with --force --reason=TEXT"
         )
         return STATUS.get(verdict, STATUS[NOT_BLESSED])
+    source = shown if storage.is_remote(shown) else str(export.resolve())
     entry = Entry(
-        export=shown if storage.is_remote(shown) else str(export.resolve()),
+        export=source,
         fingerprint=fingerprint,
         verdict=verdict,
         reason=values.reason or "",
         pushed=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        inputs=read_inputs(source, copies),
     )
     label = "" if values.label == "none" else values.label
     request = Request(export, entry, label, values.name, values.base_path, values.keep)

@@ -24,6 +24,8 @@ from trainer.release.state import (
 
 # First words of `State.unfinished`.
 _PUSH, _ROLLBACK, _PROMOTION = "push", "rollback", "promotion"
+# What differs in the entry of the same push that is given again; a job may have ended meanwhile.
+_LATER = {"pushed", "inputs"}
 
 
 class Request(NamedTuple):
@@ -126,7 +128,7 @@ class Deployment:
             version, entry = recorded[0], state.versions[recorded[0]]
             label = next((name for name, one in state.labels.items() if one == version), "")
         is_same = (
-            entry.model_copy(update={"pushed": request.entry.pushed}) == request.entry
+            entry.model_dump(exclude=_LATER) == request.entry.model_dump(exclude=_LATER)
             and label == request.label
             and request.name in (None, state.name)
             and request.base_path in (None, state.base_path)

@@ -27,6 +27,8 @@ class Entry(BaseModel):
         verdict: verdict of the gate, or "none".
         reason: value of --reason.
         pushed: time of the push, UTC, ISO 8601.
+        inputs: what the run that made the export was made of, as in the job's inputs.json; None if
+            it is not known, or an earlier version has pushed the export.
     """
 
     export: str
@@ -34,6 +36,7 @@ class Entry(BaseModel):
     verdict: str
     reason: str = ""
     pushed: str = ""
+    inputs: Optional[dict[str, Any]] = None
 
 
 class Pending(BaseModel):

@@ -18,6 +18,7 @@ from trainer.config.commands import run
 from trainer.history.command import main
 from trainer.history.runs import INDEX, VERSION, list_runs
 from trainer.job_layout import CONFIG, INPUTS, LOCK, METRICS, METRICS_LOG
+from trainer.release import push_command
 
 pytestmark = pytest.mark.quick
 HOLDER = (
@@ -201,10 +202,82 @@ def test_a_prune_that_was_interrupted_goes_on(jobs, capsys, monkeypatch):
 
 
 def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):
-    export = jobs / "a" / "export" / "best" / "1700000000"
+    export = jobs / "a" / "export" / "best" / "1800000000"
     status, lines, errors = _call(capsys, "lineage", str(export))
     assert status == 0, errors
     assert {"  code.trainer: cccccccc", "  code.git: none"} < set(lines)
+
+
+def push_from(jobs, capsys, name="a"):
+    """Pushes an export that a job has just made; returns the path of the version."""
+    export = jobs / name / "export" / "best" / "1800000000"
+    export.mkdir(parents=True)
+    (export / "saved_model.pb").write_bytes(b"\x12\x02\x1a\x00")
+    served = jobs.parent / "served"
+    argv = [str(export), f"--to={served}", "--force", "--reason=x"]
+    assert push_command.main(argv) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    return str(served / "1")
+
+
+def start_again(jobs, name, started):
+    """Replaces the files of a job by those of one with other data."""
+    shutil.rmtree(jobs / name)
+    other = {"fingerprint": "f" * 64, "rows": 5, "files": [["/data/half.csv"]]}
+    make_job(jobs, name, 0.6, started=started, data={"train": other, "eval": other})
+
+
+def test_lineage_of_a_version_shows_the_data_of_its_own_run(jobs, capsys):
+    version = push_from(jobs, capsys)
+    _, before, _ = _call(capsys, "lineage", version)
+    assert f"job {jobs / 'a'}: complete, 20 steps" in before
+    assert (
+        "  train data: 10 rows, aaaaaaaa" in before and "  train files: /data/train.csv" in before
+    )
+    start_again(jobs, "a", "2028-01-01T00:00:00+00:00")
+    _, after, _ = _call(capsys, "lineage", version)
+    assert f"job {jobs / 'a'}: started again since" in after
+    assert after[3:] == before[3:]
+    shutil.rmtree(jobs / "a")
+    status, lines, _ = _call(capsys, "lineage", version)
+    assert status == 0 and lines[2] == f"job {jobs / 'a'}: not there any more, or damaged"
+    assert lines[3:] == before[3:]
+
+
+def test_lineage_of_an_older_push_says_that_the_job_was_started_again(jobs, capsys):
+    version = push_from(jobs, capsys)
+    path = Path(version).with_name("push.json")
+    state = json.loads(path.read_text())
+    del state["versions"]["1"]["inputs"]
+    path.write_text(json.dumps(state))
+    assert "  train data: 10 rows, aaaaaaaa" in _call(capsys, "lineage", version)[1]
+    start_again(jobs, "a", "2028-01-01T00:00:00+00:00")
+    status, lines, _ = _call(capsys, "lineage", version)
+    assert status == 0
+    assert lines[2:] == [
+        f"job {jobs / 'a'}: started again since",
+        "  inputs: not known, only those of the new run",
+    ]
+
+
+def test_lineage_of_an_export_shows_the_run_that_made_it(jobs, capsys):
+    first = json.loads((jobs / "a" / INPUTS).read_text())["runs"][0]
+    later = {**first, "started": "2028-01-01T00:00:00+00:00", "tensorflow": "3.0.0"}
+    (jobs / "a" / INPUTS).write_text(json.dumps({"runs": [first, later]}))
+    for number, shown in ((1800000000, "2.21.0"), (1900000000, "3.0.0")):
+        export = jobs / "a" / "export" / "best" / str(number)
+        _, lines, _ = _call(capsys, "lineage", str(export))
+        assert f"  tensorflow: {shown}" in lines
+        assert ("not the last one" in lines[1]) == (shown == "2.21.0")
+
+
+def test_lineage_of_a_warm_start_shows_the_run_that_it_started_from(jobs, capsys):
+    parent = {"warm_start": str(jobs / "a"), "study": None}
+    make_job(jobs, "dddd", 0.9, parent=parent)
+    export = str(jobs / "dddd" / "export" / "best" / "1800000000")
+    assert "  train data: 10 rows, aaaaaaaa" in _call(capsys, "lineage", export)[1]
+    start_again(jobs, "a", "2026-01-05T00:00:00+00:00")
+    assert f"job {jobs / 'a'}: started again since" in _call(capsys, "lineage", export)[1]
 
 
 @pytest.mark.parametrize(

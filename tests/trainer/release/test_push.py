@@ -411,6 +411,25 @@ def test_the_command(place, tmp_path, capsys):
 
 
 @pytest.mark.quick
+def test_the_inputs_of_an_export_in_a_bucket_are_recorded(cloud, tmp_path, capsys):
+    runs = [{"started": f"20{year}-01-01T00:00:00+00:00"} for year in (26, 27, 28)]
+    cloud.write("jobs/a/inputs.json", json.dumps({"runs": runs}).encode())
+    local, export = make_export(tmp_path, "export"), "jobs/a/export/best/1800000000"
+    for inner in FILES:
+        cloud.write(f"{export}/{inner}", (local / inner).read_bytes())
+    served = tmp_path / "served"
+    flags = [f"--to={served}", "--force", "--reason=x"]
+    assert push_command.main([f"gs://a-bucket/{export}", *flags]) == 0
+    # 1800000000 is in January 2027.
+    assert Deployment(str(served)).read().versions[1].inputs == runs[1]
+    # The export is pushed without a record that is damaged.
+    cloud.write("jobs/a/inputs.json", b"{")
+    cloud.write(f"{export}/assets/words.txt", b"others")
+    assert push_command.main(["gs://a-bucket/jobs/a", *flags]) == 0
+    assert Deployment(str(served)).read().versions[2].inputs is None
+
+
+@pytest.mark.quick
 @pytest.mark.parametrize("inner", ["", "/served"])
 def test_the_folder_of_a_job_is_refused(place, tmp_path, capsys, inner):
     export, job = make_export(tmp_path, "export"), place.place
