@@ -108,9 +108,7 @@ def read_run(folder: Path, name: str) -> Run:
     except ValidationError as error:
         where = error.errors()[0]["loc"]
         file = INPUTS if where[0] == "inputs" else METRICS
-        raise UserError(
-            f"{job_dir / file}: damaged ({'.'.join(map(str, where))}); restore the file from a copy"
-        ) from error
+        raise storage.describe_damage(job_dir / file, ".".join(map(str, where))) from error
 
 
 def make_run(inputs: dict[str, Any], source: str) -> Run:
@@ -128,7 +126,7 @@ def make_run(inputs: dict[str, Any], source: str) -> Run:
         return _build_run("", {**rest, "inputs": inputs})
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(f"{source}: damaged ({where}); restore the file from a copy") from error
+        raise storage.describe_damage(source, where) from error
 
 
 class _Strict(BaseModel):

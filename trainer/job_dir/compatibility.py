@@ -12,11 +12,13 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.newest import latest_checkpoint
+from trainer.job_dir.trained_job import describe_missing, find_missing
 from trainer.job_layout import (
     CLUSTER_FOLDER,
     CONFIG,
     DATA_FOLDER,
     LOCK,
+    MODEL_FILES,
     SCHEMA,
     STATISTICS,
     STUDY,
@@ -91,11 +93,12 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
         schema: of the data.
 
     Raises:
-        UserError: settings that affect the variables differ. The message names them.
+        UserError: settings that affect the variables differ, or a file that describes the model of
+            the checkpoint is missing. The message names them.
     """
     job_dir = config.require_job_dir()
     folder = Path(job_dir)
-    if latest_checkpoint(job_dir) is None or not (folder / CONFIG).exists():
+    if not _has_model(job_dir):
         return
     stored = config_lib.read_yaml(folder / CONFIG, "job_dir")
     resolved = config.model_dump(mode="json")
@@ -125,6 +128,21 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
         )
 
 
+def _has_model(job_dir: str) -> bool:
+    """Returns whether there is a checkpoint of a model that this package has described.
+
+    Raises:
+        UserError: a part of the description is missing.
+    """
+    if latest_checkpoint(job_dir) is None:
+        return False
+    missing = find_missing(job_dir)
+    if missing and len(missing) < len(MODEL_FILES):
+        # With new statistics, for instance, the model would compute something else.
+        raise describe_missing(job_dir, missing)
+    return not missing
+
+
 def load_split(config: config_lib.Config, schema: Schema) -> tuple[str, ...]:
     """Returns the columns by which the rows of the job in job_dir are divided; () for a new job.
 
@@ -138,7 +156,7 @@ def load_split(config: config_lib.Config, schema: Schema) -> tuple[str, ...]:
     """
     job_dir, data = config.require_job_dir(), config.data
     folder = Path(job_dir)
-    if latest_checkpoint(job_dir) is None or not (folder / CONFIG).exists():
+    if not _has_model(job_dir):
         return ()
     stored = storage.get_object(
         config_lib.read_yaml(folder / CONFIG, "job_dir"), "data", folder / CONFIG

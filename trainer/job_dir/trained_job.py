@@ -1,5 +1,6 @@
 """Reads the model and the checkpoints of a trained job, on this machine or in a bucket."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
@@ -7,7 +8,7 @@ from estimator_bridge.model_files.checkpoint_paths import find_paths
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_layout import CONFIG, SCHEMA, STATISTICS
+from trainer.job_layout import CONFIG, MODEL_FILES, SCHEMA, STATISTICS
 from trainer.schema import Schema, Statistics, parse_schema, parse_statistics
 
 
@@ -40,10 +41,7 @@ def load_model(job_dir: str, allow_code: bool, log: Callable[[str], None]) -> Mo
     schema = storage.read_json(folder / SCHEMA)
     statistics = storage.read_json(folder / STATISTICS)
     if schema is None or statistics is None or not (folder / CONFIG).is_file():
-        raise UserError(
-            f"job_dir {job_dir}: no {CONFIG}, {SCHEMA} and {STATISTICS} there; "
-            "name the folder of a job that has been trained"
-        )
+        raise describe_missing(job_dir, find_missing(job_dir))
     config = config_lib.load_config(str(folder.absolute() / CONFIG), {})
     _check_code(job_dir, config, allow_code, log)
     return Model(
@@ -51,6 +49,31 @@ def load_model(job_dir: str, allow_code: bool, log: Callable[[str], None]) -> Mo
         parse_schema(schema, str(folder / SCHEMA)),
         parse_statistics(statistics, str(folder / STATISTICS)),
     )
+
+
+def find_missing(job_dir: str) -> list[str]:
+    """Returns which of the files that describe a model are missing in the folder of a job.
+
+    Args:
+        job_dir: the job's folder on this machine.
+    """
+    return [name for name in MODEL_FILES if not Path(job_dir, name).is_file()]
+
+
+def describe_missing(job_dir: str, missing: Sequence[str]) -> UserError:
+    """Returns the error for a folder without files that describe a model.
+
+    Args:
+        job_dir: the folder.
+        missing: the files.
+    """
+    remedy = "name the folder of a job that has been trained"
+    if len(missing) < len(MODEL_FILES):
+        # The config.yaml of an export is only a part of the job's.
+        exported = [name for name in missing if name != CONFIG]
+        among = f"; exports of the job have {' and '.join(exported)} in assets.extra"
+        remedy = f"restore from a copy what is missing{among if exported else ''}"
+    return UserError(f"job_dir {job_dir}: no {' and '.join(missing)} there; {remedy}")
 
 
 def _check_code(

@@ -7,7 +7,6 @@ from typing import Any, Optional
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trainer import storage
-from trainer.errors import UserError
 
 MODELS_CONFIG = "models.config"
 STABLE, CANARY = "stable", "canary"
@@ -179,6 +178,5 @@ def read_state(folder: storage.VersionFolder, place: str) -> tuple[State, int]:
     except ValidationError as error:
         first: Any = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise UserError(
-            f"{place}/push.json is damaged ({where}: {first['msg']}); restore the file from a copy"
-        ) from error
+        path = f"{place}/{storage.VERSIONS_STATE}"
+        raise storage.describe_damage(path, f"{where}: {first['msg']}") from error

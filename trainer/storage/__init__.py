@@ -21,6 +21,7 @@ from trainer.storage.data import (
 )
 from trainer.storage.files import (
     GRAPH,
+    VERSIONS_STATE,
     describe_damage,
     get_object,
     read_json,
@@ -29,7 +30,7 @@ from trainer.storage.files import (
     write_text,
 )
 from trainer.storage.open_versions import open_versions, refuse_job
-from trainer.storage.versions import VERSIONS_STATE, Superseded, VersionFolder
+from trainer.storage.versions import Superseded, VersionFolder
 
 __all__ = [
     "GRAPH",

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Optional
 
-from trainer.errors import UserError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
-from trainer.storage.files import GRAPH, list_export
+from trainer.storage.files import GRAPH, VERSIONS_STATE, describe_damage, list_export
 from trainer.storage.transfers import run_all
-from trainer.storage.versions import VERSIONS_STATE, Superseded, describe_conflict
+from trainer.storage.versions import Superseded, describe_conflict
 
 _STAGED = ".push/"
 
@@ -46,8 +45,7 @@ class BucketVersions:
         except ValueError:
             state = None
         if not isinstance(state, dict):
-            place = self._address.join(VERSIONS_STATE)
-            raise UserError(f"{place}: damaged, no JSON object; restore an earlier generation")
+            raise describe_damage(str(self._address.join(VERSIONS_STATE)), "no JSON object")
         return state, generation
 
     def write_state(self, state: dict[str, Any], generation: int) -> None:

@@ -13,13 +13,37 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Optional
+from typing import Any, BinaryIO, Optional, Union
 
 from trainer.errors import UserError
+from trainer.job_layout import (
+    BEST_STATE,
+    INPUTS,
+    METRICS,
+    SCHEMA,
+    STATISTICS,
+    STUDY,
+)
 
 READ_BYTES = 2**20
 # The file of a SavedModel that is written last.
 GRAPH = "saved_model.pb"
+# The file that makes a folder one of versions.
+VERSIONS_STATE = "push.json"
+_DESCRIBED = "a job and its exports (in assets.extra) have the same one"
+# File → what helps beside a copy. A file is removed on our advice only if it is written again
+# without a loss.
+_REMEDIES = {
+    SCHEMA: f"; {_DESCRIBED}",
+    STATISTICS: f"; {_DESCRIBED}",
+    VERSIONS_STATE: "; do not remove it: the labels and the history of the versions would be lost",
+    BEST_STATE: "; without it, the next export counts as the best",
+    STUDY: ", or name another --study_dir",
+    INPUTS: ", or remove it: only the history of the job's runs is lost",
+    METRICS: ", or remove it: the next run of the job writes it again",
+    "gate.json": ", or remove it and run trainer.gate again",
+    "sandbox.json": ", or remove it and run trainer.sandbox again",
+}
 
 
 @contextmanager
@@ -155,14 +179,15 @@ def get_object(values: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     return value
 
 
-def describe_damage(path: Path, reason: str) -> UserError:
+def describe_damage(path: Union[Path, str], reason: str) -> UserError:
     """Returns the error for a file with a content that no program of ours has written.
 
     Args:
-        path: the file.
+        path: the file, on this machine or gs://.
         reason: what is wrong, a few words.
     """
-    return UserError(f"{path}: damaged ({reason}); restore the file from a copy, or remove it")
+    remedy = _REMEDIES.get(str(path).rpartition("/")[2], "")
+    return UserError(f"{path}: damaged ({reason}); restore the file from a copy{remedy}")
 
 
 def list_export(folder: Path) -> list[str]:

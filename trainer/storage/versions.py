@@ -18,10 +18,17 @@ from typing import Any, BinaryIO, Optional, Protocol
 
 from estimator_bridge.model_files.durable import sync_files
 from trainer.errors import TemporaryError, UserError
-from trainer.storage.files import GRAPH, list_export, read_json, remove, write_json, write_text
+from trainer.storage.files import (
+    GRAPH,
+    VERSIONS_STATE,
+    describe_damage,
+    list_export,
+    read_json,
+    remove,
+    write_json,
+    write_text,
+)
 
-# The file that makes a folder one of versions.
-VERSIONS_STATE = "push.json"
 _LOCK = ".push.lock"
 # The lock is held for a few file operations only.
 LOCK_SECS = 30.0
@@ -138,10 +145,7 @@ class LocalVersions:
         state = read_json(self._folder / VERSIONS_STATE) or {}
         generation = state.pop("generation", 0)
         if not isinstance(generation, int):
-            raise UserError(
-                f"{self._folder / VERSIONS_STATE}: damaged (generation); restore the file from a "
-                "copy"
-            )
+            raise describe_damage(self._folder / VERSIONS_STATE, "generation")
         return state, generation
 
     def write_state(self, state: dict[str, Any], generation: int) -> None:

@@ -1,5 +1,6 @@
 """An existing job_dir: resuming, starting over, warm start, dry run."""
 
+import re
 import shutil
 
 import numpy as np
@@ -173,6 +174,24 @@ def test_a_setting_missing_in_an_older_version_has_its_default(make, trained, tm
     other = {**OPTIONS, "train": {**OPTIONS["train"], "linear_optimizer": "sgd"}}
     with pytest.raises(UserError, match="train.linear_optimizer was 'ftrl', now 'sgd'"):
         check_same_model(build_config(job, trained / "rows.csv", **other), make.schema())
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("name", ["config.yaml", "schema.json", "statistics.json"])
+def test_a_model_is_not_resumed_without_its_description(make, trained, tmp_path, name):
+    from trainer.job_dir.compatibility import check_same_model
+    from trainer.job_dir.trained_job import load_model
+
+    job = tmp_path / "job"
+    shutil.copytree(trained / "job", job)
+    (job / name).unlink()
+    config = build_config(job, trained / "rows.csv", **OPTIONS)
+    exported = "" if name == "config.yaml" else f"; exports of the job have {name} in assets.extra"
+    message = f"job_dir {job}: no {name} there; restore from a copy what is missing{exported}"
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        check_same_model(config, make.schema())
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        load_model(str(job), False, print)
 
 
 @pytest.mark.newest

@@ -401,8 +401,10 @@ def test_the_command(place, tmp_path, capsys):
     assert "is none" in run(f"--export={export}", status=3)
     place.write({"push.json": "{}", "1/saved_model.pb": "of theirs"})
     assert "not pushed by this command" in run("--list")
-    place.write({"push.json": '{"labels": 3}'})
-    assert "damaged" in run("--list", status=2)
+    for damaged in ('{"labels": 3}', "[]"):
+        place.write({"push.json": damaged})
+        assert "damaged (" in (line := run("--list", status=2))
+        assert f"{place.place}/push.json: " in line and "copy; do not remove it: the" in line
     # The token of a push becomes a part of a path.
     entry = {"export": "x", "fingerprint": "x", "verdict": "blessed"}
     pending = {"version": 1, "token": "../../victim", "label": "", "entry": entry}

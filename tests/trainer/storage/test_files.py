@@ -26,6 +26,24 @@ def test_a_damaged_json_file_is_an_error_of_one_line(tmp_path, content):
     assert text.startswith(f"{path}: damaged (") and "\n" not in text and len(text) < 400
 
 
+@pytest.mark.parametrize(
+    "name, remedy",
+    [
+        ("schema.json", "; a job and its exports (in assets.extra) have the same one"),
+        ("push.json", "; do not remove it: the labels and the history of the versions would be"),
+        ("study.json", ", or name another --study_dir"),
+        ("gate.json", ", or remove it and run trainer.gate again"),
+        ("statistics-of-2025.json", ""),
+    ],
+)
+def test_a_file_is_removed_on_our_advice_only_if_it_can_be_written_again(tmp_path, name, remedy):
+    (tmp_path / name).write_text("{")
+    with pytest.raises(UserError) as raised:
+        read_json(tmp_path / name)
+    assert f"; restore the file from a copy{remedy}" in str(raised.value)
+    assert ("or remove it" in str(raised.value)) == ("remove" in remedy and name != "push.json")
+
+
 def _at_once(act, threads=4, times=200):
     """Has several threads do something again and again; returns their errors."""
     errors = []
