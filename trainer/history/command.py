@@ -102,7 +102,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_multi_string(
         "where",
         [],
-        "list, export: NAME=VALUE, NAME<VALUE, NAME>VALUE; repeatable",
+        "list, export: NAME=VALUE, NAME!=VALUE, NAME<NUMBER, NAME>=NUMBER and so on; repeatable",
         flag_values=values,
     )
     flags.DEFINE_integer("keep", None, "prune: number of jobs to keep", 0, flag_values=values)

@@ -1,6 +1,7 @@
 """Filters and sorts jobs, and chooses those that may be removed."""
 
 import fcntl
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,17 +27,39 @@ def filter_runs(runs: Sequence[Run], conditions: Sequence[str]) -> list[Run]:
         conditions: each NAME=VALUE, NAME!=VALUE, NAME<VALUE, NAME>VALUE, NAME<=VALUE, NAME>=VALUE.
 
     Raises:
-        UserError: a condition is not of this form, or no job has a value of the name.
+        UserError: a condition is not of this form, no job has a value of the name, or a number is
+            needed.
     """
     kept = list(runs)
     for text in conditions:
         match = CONDITION.fullmatch(text)
         if match is None:
-            raise UserError(f"--where={text}: write NAME=VALUE, NAME<VALUE or NAME>VALUE")
+            raise UserError(f"--where={text}: write NAME=VALUE, NAME<NUMBER or NAME>NUMBER")
         name, sign, value = match.group("name", "sign", "value")
+        _check_value(f"--where={text}", sign, value)
         check_known(f"--where={text}", name, runs)
         kept = [run for run in kept if _holds(run.find(name), sign, value)]
     return kept
+
+
+def _check_value(where: str, sign: str, value: str) -> None:
+    """Refuses a value with which a condition would never hold."""
+    more = re.match("[<>=]|!=", value)
+    if more is not None:
+        raise UserError(
+            f"{where}: no comparison is written {sign}{more.group()}; write one of =, !=, <, >, <= "
+            "and >="
+        )
+    if re.search(r"\s(and|or|&&|\|\|)\s.*[<>=]", value):
+        raise UserError(f"{where}: has several conditions; give each with a --where of its own")
+    if sign in ("=", "!="):
+        return
+    try:
+        is_number = not math.isnan(float(value))
+    except ValueError:
+        is_number = False
+    if not is_number:
+        raise UserError(f"{where}: {sign} compares numbers, and {value!r} is none; give a number")
 
 
 def check_known(where: str, name: str, runs: Sequence[Run]) -> None:
