@@ -204,10 +204,16 @@ def _measure(
 
 def _expect(measured: dict[str, tuple[int, Measured]]) -> dict[tuple[str, str], Expected]:
     return {
-        (name, metric): Expected(value, float(np.nanstd(one.samples[metric])), FIRST)
+        (name, metric): Expected(value, _find_error(one.samples[metric]), FIRST)
         for name, (_, one) in measured.items()
         for metric, value in one.values.items()
     }
+
+
+def _find_error(samples: np.ndarray) -> float:
+    """Returns the standard error of a metric from its samples; NaN if no sample has a value."""
+    known = samples[np.isfinite(samples)]
+    return float(known.std()) if len(known) else float("nan")
 
 
 def _read_gate(export: str) -> dict[tuple[str, str], Expected]:
@@ -249,7 +255,7 @@ def _judge_metrics(
             status, reason = GREEN, ""
             then = expected.get((name, metric))
             if metric in judged and then is not None:
-                error = float(np.hypot(np.nanstd(one.samples[metric]), then.error))
+                error = float(np.hypot(_find_error(one.samples[metric]), then.error))
                 status, reason = _judge_metric(metric, value, then, normal * error)
             remedy = "look at what moved; train again with the labelled rows" if reason else ""
             finding = Finding(
@@ -265,7 +271,8 @@ def _judge_metric(metric: str, value: float, then: Expected, noise: float) -> tu
     least, most = CALIBRATION_CHANGE, RED_CALIBRATION_CHANGE
     if metric != CALIBRATION:
         least, most = DEFAULT_CHANGE * abs(then.value), RED_CHANGE * abs(then.value)
-    if worse < least or worse <= noise:
+    # An unknown noise, NaN, is no evidence either.
+    if worse < least or not worse > noise:
         return GREEN, ""
     status = RED if worse - noise >= most else YELLOW
     return status, f"{value:.4g}, in {then.source} {then.value:.4g}"

@@ -7,11 +7,12 @@ import sys
 import textwrap
 import threading
 
+import numpy as np
 import pytest
 from waiting import wait_for_file
 
 from estimator_bridge.command_line.signals import SignalReceived, handle_signals
-from trainer.watching import following
+from trainer.watching import following, labels
 
 pytestmark = pytest.mark.quick
 
@@ -56,6 +57,21 @@ def test_metrics_of_labels_that_come_later(watch, log, label):
     assert worse["auc"]["status"] == "red" and worse["auc"]["since"] == "2026-03-05"
     assert "in the first labelled period 1" in worse["auc"]["reason"]
     assert "calibration_error" in worse
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_without_spread_are_measured_without_a_warning(watch, log, label):
+    # No sample has a precision.
+    for day in range(2):
+        log.write(day, lambda row: row.update(logistic=0.5))
+    found = watch(0, label(0), label(1))
+    assert {one["name"] for one in found["findings"]} >= {"auc", "log_loss"}
+
+
+def test_a_metric_of_unknown_noise_is_no_evidence():
+    then = labels.Expected(0.9, float("nan"), "the gate")
+    assert labels._judge_metric("auc", 0.5, then, float("nan")) == ("green", "")
+    assert np.isnan(labels._find_error(np.array([np.nan, np.nan])))
 
 
 def test_missing_labels_are_told_after_their_delay(watch, log, label):
