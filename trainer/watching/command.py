@@ -35,7 +35,12 @@ from trainer.release.verdict import STATUS
 from trainer.schema import Schema
 from trainer.watching import comparing, report
 from trainer.watching.batches import TASKS, Batch, Wanted
-from trainer.watching.following import Following, start_following
+from trainer.watching.following import (
+    Following,
+    find_program,
+    split_command,
+    start_following,
+)
 from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
 from trainer.watching.judging import judge_periods
 from trainer.watching.labelling import Pool, write_next
@@ -78,6 +83,8 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
         return None
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
     arguments.require(values, "requests", "state")
+    if values.then is not None:
+        split_command(values.then)
     return values
 
 
@@ -151,6 +158,8 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
         raise UserError("--compare: write two versions, such as 6,7, and give --labels=FILES")
     if values.compare:
         arguments.require(values, "metric", "effect")
+    if values.then is not None:
+        find_program(values.then)
     if values.then_labels and not (values.then and values.labels):
         raise UserError("--then_labels: needs --then=COMMAND and --labels=FILES; give both")
 

@@ -2,11 +2,13 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 from typing import NamedTuple, Optional
 
 from estimator_bridge.command_line.signals import SignalReceived
 from trainer.console import Console
+from trainer.errors import UserError
 from trainer.watching.findings import RED
 from trainer.watching.report import Outcome
 from trainer.watching.state import State
@@ -24,6 +26,41 @@ class Following(NamedTuple):
 
     command: Optional[str]
     labels: int
+
+
+def split_command(command: str) -> list[str]:
+    """Returns the words of --then.
+
+    Args:
+        command: command line, as in a shell.
+
+    Raises:
+        UserError: the command is empty, or a quotation does not end.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--then={command}: {error}; correct the quotation marks") from error
+    if not words:
+        raise UserError("--then: the command is empty; write for example --then='sh retrain.sh'")
+    return words
+
+
+def find_program(command: str) -> None:
+    """Raises if this machine does not have the program of --then.
+
+    Args:
+        command: command line, as in a shell.
+
+    Raises:
+        UserError: there is no such program.
+    """
+    program = split_command(command)[0]
+    if shutil.which(program) is None:
+        raise UserError(
+            f"--then={command}: there is no program {program!r}; correct the name, or add its "
+            "folder to PATH"
+        )
 
 
 def start_following(following: Following, outcome: Outcome, state: State, console: Console) -> None:
@@ -74,7 +111,7 @@ def _run(command: str) -> int:
         command: command line, as in a shell.
     """
     # Ctrl-C must reach only this process: a second signal would end training at once.
-    process = subprocess.Popen(shlex.split(command), start_new_session=True)
+    process = subprocess.Popen(split_command(command), start_new_session=True)
     try:
         return process.wait()
     except SignalReceived as received:

@@ -140,6 +140,17 @@ def test_a_command_is_started_once_for_what_turned_red(watch, log, tmp_path):
     assert started.read_text() == "xxx"
 
 
+def test_a_command_that_cannot_start_is_told_before_anything_is_read(watch, log, tmp_path):
+    log.write(0)
+    assert "--then=no_such x: there is no program 'no_such'" in watch(2, "--then=no_such x")
+    error = watch(2, "--then=sh 'unbalanced")
+    assert "--then=sh 'unbalanced: No closing quotation" in error
+    assert "--then: the command is empty" in watch(2, "--then=")
+    (tmp_path / "script").touch(mode=0o644)
+    assert "there is no program" in watch(2, f"--then={tmp_path / 'script'}")
+    assert watch(0, "--then=sh retrain.sh")["new_rows"] == 400
+
+
 def test_a_signal_reaches_the_command_that_was_started(tmp_path):
     marks = [tmp_path / name for name in ("started", "ended")]
     program = textwrap.dedent(
