@@ -109,7 +109,7 @@ def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
         )
     for flag, names in (("key", [values.key] if values.key else []), ("eval_by", values.eval_by)):
         for name in names:
-            require_column(name, schema.input_columns, f"--{flag}")
+            require_column(name, schema.columns, f"--{flag}")
     key = values.key or schema.key
     if not key:
         raise UserError("the schema has no key; name the key column of --labels with --key")

@@ -152,7 +152,8 @@ def join_rows(
         OSError: a file cannot be written.
     """
     label = schema.label.column
-    names = [name for name in schema.input_columns if name not in (label, key)]
+    given = (label, key, *([WEIGHT] if labels.weighted else ()))
+    names = [name for name in schema.columns if name not in given]
     join, notes = _Join(labels, key, label), []
 
     def read() -> Iterator[pa.RecordBatch]:
@@ -188,7 +189,7 @@ def join_rows(
 
 def _complete(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
     """Returns rows with weight 1 where none was logged; requests usually contain no weights."""
-    if schema.weight is None:
+    if schema.weight is None or schema.weight not in rows.schema.names:
         return rows
     place = rows.schema.get_field_index(schema.weight)
     return rows.set_column(place, schema.weight, rows.column(place).fill_null(1))

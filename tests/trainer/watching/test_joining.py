@@ -89,6 +89,38 @@ def test_weights_of_drawn_rows_come_with_them(join, log, tmp_path, watch):
     assert weights[other] == 1
 
 
+def test_columns_without_a_use_are_written_and_can_be_the_key(described, join, log, tmp_path, make):
+    values = make.schema_values("bought")
+    values.pop("key")
+    values["columns"]["id"] = {"type": "string", "use": []}
+    values["columns"]["user"] = {"type": "string", "use": []}
+    model = described(values, "unused")
+    log.write(0, lambda row: row.update(user=row["id"][-1]))
+    flag = label(tmp_path, "id,bought", [f"{row['id']},no" for row in log.rows(0)])
+    flags = (f"--export={model}", "--key=id", "--eval_by=user", "--eval_share=0.4")
+    train, evaluated, _ = join(0, flag, *flags)
+    assert len(train) + len(evaluated) == 400
+    users = [{row["user"] for row in rows} for rows in (train, evaluated)]
+    assert all(users) and not users[0] & users[1]
+    assert all(row["user"] == row["id"][-1] for row in train)
+
+
+def test_a_schema_with_the_weight_of_labels_has_one_column_of_it(described, join, log, tmp_path):
+    model = described(name="weighted")
+    path = model / "assets.extra/schema.json"
+    values = json.loads(path.read_text())
+    values["columns"]["label_weight"] = {"type": "float", "use": []}
+    path.write_text(json.dumps({**values, "weight": "label_weight"}))
+    log.write(0)
+    first, second = [row["id"] for row in log.rows(0)][:2]
+    flag = label(tmp_path, "id,bought,label_weight", [f"{first},no,7", f"{second},no,"])
+    train, evaluated, _ = join(0, flag, f"--export={model}")
+    assert {row["id"]: row["label_weight"] for row in (*train, *evaluated)} == {
+        first: 7,
+        second: 1,
+    }
+
+
 def test_a_group_stays_in_one_file(join, log, tmp_path):
     log.write(0)
     flag = label(tmp_path, "id,bought", [f"{row['id']},no" for row in log.rows(0)])
