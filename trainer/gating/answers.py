@@ -271,11 +271,12 @@ class Asker:
         self._name, self._output = _choose_signature(session, schema)
         self._signature = session.signatures[self._name]
 
-    def ask(self, chunk: Chunk) -> np.ndarray:
+    def ask(self, chunk: Chunk, finite: bool = True) -> np.ndarray:
         """Returns the scores: [rows], or [rows, classes] for more than two classes.
 
         Args:
             chunk: columns [rows] without missing values, text as bytes.
+            finite: whether a score that is not a finite number is an error.
 
         Raises:
             UserError: the export fails on these rows, or its outputs are not scores.
@@ -300,7 +301,7 @@ class Asker:
         if self._schema.task != "multiclass":
             # A copy, because a view would keep all columns.
             scores = scores[:, -1].copy()
-        if not np.isfinite(scores).all():
+        if finite and not np.isfinite(scores).all():
             raise UserError(f"export {self._session.path}: a score is not a finite number")
         return scores
 

@@ -59,6 +59,12 @@ class Batch(NamedTuple):
     times: np.ndarray
     versions: Sequence[str]
 
+    @property
+    def answered(self) -> np.ndarray:
+        """Which rows have a prediction, bool [rows]."""
+        known: np.ndarray = np.isfinite(self.scores.reshape(len(self.versions), -1)).all(axis=1)
+        return known
+
 
 class Wanted(NamedTuple):
     """The fields to read from each row.

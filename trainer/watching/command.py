@@ -19,6 +19,7 @@ for trainer.gate.
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
@@ -34,20 +35,22 @@ from trainer.prediction.description import describe_export
 from trainer.release.verdict import STATUS
 from trainer.schema import Schema
 from trainer.watching import comparing, report
-from trainer.watching.batches import TASKS, Batch, Wanted
+from trainer.watching.batches import TASKS, Wanted
+from trainer.watching.collecting import LABEL_NEXT, REPLAY, Collector, collect
+from trainer.watching.database import NAME
 from trainer.watching.following import (
     Following,
     find_program,
     split_command,
     start_following,
 )
-from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
+from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, name_period, read_new
 from trainer.watching.judging import judge_periods
 from trainer.watching.labelling import Pool, write_next
 from trainer.watching.labels import judge_labels, read_labels
-from trainer.watching.reading import find_logs
+from trainer.watching.reading import LogFile, find_logs
 from trainer.watching.replay import Sample
-from trainer.watching.state import NAME, State
+from trainer.watching.state import State
 
 PERIODS = {"day": 1, "week": 7}
 
@@ -109,16 +112,22 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         "columns": _describe_columns(plans),
     }
     console = Console(display_path=copies.display_path)
+    files = find_logs(values.requests, "requests")
     with State(database, facts) as state:
         pool = Pool(key) if values.label_next and key else None
-        outcome = _watch(values, plans, state, export, console, pool)
+        intake = _build_intake(values, plans, state, export, console, pool)
+        outcome = _watch(values, files, intake, export)
         if pool is not None:
+            parts, problems = collect(LABEL_NEXT, pool, files, intake.wanted, state)
+            outcome = outcome._replace(problems=[*outcome.problems, *problems])
             written = write_next(pool, values.label_next, plans, state, outcome.findings, folder)
             for path in written:
                 copies.store_output(path)
+            state.remove_parts(parts)
         for path in report.write_report(outcome, folder):
             copies.store_output(path)
         show(copies.display_path(report.summarise(outcome)))
+        state.remove_problems(outcome.problems)
         following = Following(values.then, values.then_labels)
         start_following(following, outcome, state, console)
         status = report.STATUS[outcome.status]
@@ -164,27 +173,31 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
         raise UserError("--then_labels: needs --then=COMMAND and --labels=FILES; give both")
 
 
-def _watch(
+def _build_intake(
     values: flags.FlagValues,
     plans: Plans,
     state: State,
     export: str,
     console: Console,
     pool: Optional[Pool],
-) -> report.Outcome:
-    schema = plans.schema
+) -> Intake:
     names = list(plans.columns)
     names += [name for name in (plans.key, plans.unit) if name and name not in names]
-    wanted = Wanted(schema, names, values.time_column, values.version_column)
-    files = find_logs(values.requests, "requests")
-    sample = Sample(values.served_version or Path(values.export or export).name)
+    wanted = Wanted(plans.schema, names, values.time_column, values.version_column)
+    collectors: dict[str, Collector] = {}
+    if values.replay and Path(export, storage.GRAPH).is_file():
+        collectors[REPLAY] = Sample(values.served_version or Path(values.export or export).name)
+    if pool is not None:
+        collectors[LABEL_NEXT] = pool
+    return Intake(wanted, plans, state, console, collectors)
 
-    def keep(path: str, batch: Batch) -> None:
-        sample.add(path, batch)
-        if pool is not None:
-            pool.add(batch)
 
-    new_rows, problems = read_new(files, Intake(wanted, plans, state, console, keep))
+def _watch(
+    values: flags.FlagValues, files: Sequence[LogFile], intake: Intake, export: str
+) -> report.Outcome:
+    plans, state = intake.plans, intake.state
+    schema = plans.schema
+    new_rows, problems = read_new(files, intake)
     seen = state.list_files(REQUESTS)
     rows = sum(one.rows for one in seen.values())
     if not rows and not problems:
@@ -197,6 +210,7 @@ def _watch(
         wanted_labels = Wanted(schema, [plans.key, schema.label.column])
         problems += read_labels(label_files, wanted_labels, plans.key, state)[1]
         findings += judge_labels(plans, state, export, values.label_delay_days)
+    problems += state.list_problems()
     with state.transaction():
         state.forget(max(state.list_periods(), default=0) - values.keep_days)
     notes = [] if findings else ["no period has enough rows to be judged (100)"]
@@ -205,13 +219,23 @@ def _watch(
         notes.append(
             f"--labels: no logged answer has a {plans.key}, so none is joined; check --key"
         )
+    future = state.find_future()
+    if future is not None:
+        notes.append(
+            f"--state: contains rows of the future, from {name_period(future)}, which an earlier "
+            "version read; they are not judged"
+        )
     replay = state.read_note("replay") or {}
-    if values.replay and Path(export, storage.GRAPH).is_file():
+    sample = intake.collectors.get(REPLAY)
+    if isinstance(sample, Sample):
         bridge.set_verbosity("error")
+        parts, unread = collect(REPLAY, sample, files, intake.wanted, state)
+        problems += unread
         again = sample.replay(export, schema, plans.statistics)
         if again:
             replay = again
             state.write_note("replay", replay)
+        state.remove_parts(parts)
     return report.Outcome(
         values.export or values.job_dir,
         rows,

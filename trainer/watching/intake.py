@@ -1,7 +1,8 @@
 """Reads new log files into the state: sketches by period and slice, and predictions with a key."""
 
 import datetime
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -13,11 +14,19 @@ from trainer.metrics import slices
 from trainer.metrics.grouping import group
 from trainer.schema import Column, Schema, Statistics
 from trainer.watching.batches import MILLISECONDS, Batch, Wanted
+from trainer.watching.collecting import Collector
 from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import Plan, Sketch, plan_columns, plan_scores, sketch
-from trainer.watching.state import Answer, Seen, SketchKey, State, hash_key
+from trainer.watching.state import (
+    DAY_SECS,
+    Answer,
+    Seen,
+    SketchKey,
+    State,
+    find_latest_time,
+    hash_key,
+)
 
-DAY_SECS = 86_400
 REQUESTS = "requests"
 # Prefix of the names of the sketches of scores, before the version. No column name begins with it.
 SCORE = "score\n"
@@ -158,14 +167,14 @@ class Intake(NamedTuple):
         plans: how rows are sketched.
         state: the state, to which the rows are added.
         console: shows progress.
-        keep: called with the path of a file and each new batch.
+        collectors: purpose → what collects rows for it, after the reading.
     """
 
     wanted: Wanted
     plans: Plans
     state: State
     console: Console
-    keep: Callable[[str, Batch], None]
+    collectors: Mapping[str, Collector]
 
 
 def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
@@ -177,7 +186,8 @@ def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
 
     Returns:
         The number of new rows, and a line for each file that cannot be read. No row of such a file
-        is added to the state, and the next run tries the file again.
+        is added to the state, and the next run tries the file again. Problems of single rows, and
+        the parts of files with rows for the collectors, are noted in the state.
 
     Raises:
         TemporaryError: a bucket does not respond, or another watch writes the state.
@@ -210,21 +220,36 @@ def _read_file(file: LogFile, intake: Intake) -> int:
         raise UserError(
             f"{path}: is shorter than when it was last read; write new requests to a new file"
         )
-    progress, rows = ReadState(), 0
+    progress, rows, future = ReadState(), 0, 0
+    before = seen or Seen("", 0, 0, 0, "")
     sketches: dict[SketchKey, Sketch] = {}
-    for batch in read_log(file.file, intake.wanted, seen.records if seen else 0, progress):
+    purposes: set[str] = set()
+    for batch in read_log(file.file, intake.wanted, before.records, progress):
         rows += batch.columns.num_rows
-        _add(batch, file.time, intake, sketches)
+        times, replaced = _choose_times(batch.times, file.time)
+        future += replaced
+        _add(batch, times, intake, sketches)
         if len(sketches) > MAX_SKETCHES:
             state.add_sketches(sketches)
             sketches.clear()
-        intake.keep(path, batch)
+        for purpose in intake.collectors.keys() - purposes:
+            if intake.collectors[purpose].can_use(batch):
+                purposes.add(purpose)
     state.add_sketches(sketches)
+    for purpose in sorted(purposes):
+        state.note_part(purpose, path, before.records, progress.records)
+    for problem in progress.list_problems(path):
+        state.note_problem(problem)
+    if future:
+        state.note_problem(
+            f"{path}: the time of {future:,} of {rows:,} rows is in the future; they count for the "
+            "time of the file; check the clock of the server and the unit of the time"
+        )
     if progress.tail:
         console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
-    if progress.skipped:
-        console.warn(f"{path}: {progress.skipped:,} records without a row are skipped")
-    before = seen or Seen("", 0, 0, 0, "")
+    without = progress.skipped - progress.unreadable
+    if without:
+        console.warn(f"{path}: {without:,} records without a row are skipped")
     noted = Seen(
         file.mark,
         progress.records,
@@ -236,10 +261,22 @@ def _read_file(file: LogFile, intake: Intake) -> int:
     return rows
 
 
-def _add(batch: Batch, file_time: float, intake: Intake, sketches: dict[SketchKey, Sketch]) -> None:
+def _choose_times(logged: np.ndarray, file_time: float) -> tuple[np.ndarray, int]:
+    """Returns the times of rows, [rows], and how many of the logged times are in the future.
+
+    Such a time would hide all later rows, because the newest period is judged, and would remove the
+    answers that wait for labels.
+    """
+    future = np.isfinite(logged) & (logged > find_latest_time())
+    known = (np.abs(logged) < MILLISECONDS) & ~future
+    return np.where(known, logged, min(file_time, time.time())), int(future.sum())
+
+
+def _add(
+    batch: Batch, times: np.ndarray, intake: Intake, sketches: dict[SketchKey, Sketch]
+) -> None:
     """Adds the rows to the sketches, and predictions with a key to the state."""
     plans, state = intake.plans, intake.state
-    times = np.where(np.abs(batch.times) < MILLISECONDS, batch.times, file_time)
     periods = find_periods(times, plans.days)
     places = find_slices(batch.columns, plans)
     versions = np.array(batch.versions, object)
@@ -320,7 +357,7 @@ def _list_answers(
 ) -> list[Answer]:
     keys, units = (batch.columns.column(name or names[0]).to_pylist() for name in names)
     scores: list[Any] = batch.scores.tolist()
-    answered = np.isfinite(batch.scores.reshape(len(keys), -1)).all(axis=1)
+    answered = batch.answered
     return [
         Answer(
             hash_key(value),

@@ -44,7 +44,7 @@ class Joined(NamedTuple):
         train: number of training rows.
         eval: number of evaluation rows.
         unserved: number of labels without a served row.
-        notes: a line for each log whose end is incomplete.
+        notes: a line for each log with damaged records, or an incomplete end.
     """
 
     served: int
@@ -163,6 +163,7 @@ def join_rows(
                 rows = join.join(_complete(batch.columns, schema))
                 if rows.num_rows:
                     yield rows
+            notes.extend(progress.list_problems(log.file.path))
             if progress.tail:
                 notes.append(f"{log.file.path}: {progress.tail}")
 

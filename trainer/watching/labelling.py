@@ -53,15 +53,31 @@ class Pool:
         self._held = 0
         self.rows = 0
 
-    def add(self, batch: Batch) -> None:
-        """Adds rows.
+    @property
+    def is_full(self) -> bool:
+        """False: the sample is of all rows."""
+        return False
+
+    def can_use(self, batch: Batch) -> bool:
+        """Returns whether a batch contains rows with a key and a prediction.
 
         Args:
             batch: rows of any file.
         """
-        rows = batch.columns.num_rows
-        answered = np.isfinite(batch.scores.reshape(rows, -1)).all(axis=1)
-        chosen = np.flatnonzero(answered & np.asarray(batch.columns.column(self._key).is_valid()))
+        return len(self._choose(batch)) > 0
+
+    def _choose(self, batch: Batch) -> np.ndarray:
+        keyed = np.asarray(batch.columns.column(self._key).is_valid())
+        return np.flatnonzero(keyed & batch.answered)
+
+    def add(self, path: str, batch: Batch) -> None:
+        """Adds rows.
+
+        Args:
+            path: path of the file; not used.
+            batch: rows of any file.
+        """
+        chosen = self._choose(batch)
         if not len(chosen):
             return
         # Each row gets a random number; the rows with the smallest numbers are a uniform sample.

@@ -110,6 +110,8 @@ def _read_file(file: LogFile, wanted: Wanted, key: str, state: State) -> int:
         state.add_labels(known)
         rows += len(known)
     state.note_file(path, LABELS, Seen(file.mark, progress.records, rows, 0, progress.tail))
+    for problem in progress.list_problems(path):
+        state.note_problem(problem)
     if progress.records and not rows:
         label = wanted.schema.label.column
         raise UserError(

@@ -17,6 +17,7 @@ class LogParser:
 
     Attributes:
         skipped: number of records without rows, because their kind or signature is another one.
+        unreadable: number of records that are damaged.
     """
 
     def __init__(self, wanted: Wanted):
@@ -25,6 +26,7 @@ class LogParser:
         self._message = prediction_log_pb2.PredictionLog
         self._wanted = wanted
         self.skipped = 0
+        self.unreadable = 0
 
     def parse(self, record: bytes) -> Iterator[Row]:
         """Yields the rows of one record, in their order.
@@ -43,7 +45,10 @@ class LogParser:
                 features, scores = self._read_examples(kind, getattr(log, kind))
             else:
                 raise ValueError("another kind of record")
-        except (DecodeError, ValueError):
+        except DecodeError:
+            self.unreadable += 1
+            return
+        except ValueError:
             self.skipped += 1
             return
         metadata = log.log_metadata

@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, BinaryIO, Callable, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
@@ -22,6 +24,8 @@ from trainer.watching.prediction_logs import LogParser
 # Number of rows in a batch, which bounds the memory. Batches of JSON and TFRecord rows are smaller,
 # because these rows are first Python objects.
 BATCH_ROWS, TABLE_ROWS = 8_192, 65_536
+# Maximum size of the last line of a CSV file that is recognised as incomplete.
+TAIL_BYTES = 1 << 20
 
 
 class LogFile(NamedTuple):
@@ -41,16 +45,46 @@ class LogFile(NamedTuple):
 class ReadState:
     """The position up to which a file has been read.
 
+    Args:
+        limit: number of records after which reading stops.
+
     Attributes:
         records: number of records or rows that have been read, including skipped ones.
-        skipped: number of records that contain no row.
+        skipped: number of records that contain no row, including unreadable ones.
+        unreadable: number of records that are damaged.
+        damage: what they are, and where the first of them is; "" if there are none.
         tail: why reading stopped before the end of the file; "" if it did not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = sys.maxsize) -> None:
+        self.limit = limit
         self.records = 0
         self.skipped = 0
+        self.unreadable = 0
+        self.damage = ""
         self.tail = ""
+
+    def skip_unreadable(self, damage: str) -> None:
+        """Counts a damaged record.
+
+        Args:
+            damage: what such records are, and where this one is.
+        """
+        self.damage = self.damage or damage
+        self.unreadable += 1
+        self.skipped += 1
+
+    def list_problems(self, path: str) -> list[str]:
+        """Returns a line about the damaged records; empty if there are none.
+
+        Args:
+            path: path of the file.
+        """
+        if not self.unreadable:
+            return []
+        return [
+            f"{path}: {self.unreadable:,} {self.damage}; they are skipped; correct what writes it"
+        ]
 
 
 def find_logs(patterns: list[str], option: str) -> list[LogFile]:
@@ -102,6 +136,12 @@ def _inspect(path: str) -> DataFile:
     return DataFile(path, "tfrecord", gzipped)
 
 
+def _open_lines(file: DataFile) -> BinaryIO:
+    opened: Any = gzip.open if file.gzipped else open
+    stream: BinaryIO = opened(file.local_path, "rb")
+    return stream
+
+
 def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     """Yields the rows of a file after those that an earlier run has read.
 
@@ -140,14 +180,19 @@ def _read_tfrecord(
 
     def list_rows() -> Iterator[Iterable[Row]]:
         try:
-            for record in dataset.skip(done).as_numpy_iterator():
+            records = dataset.skip(done).take(progress.limit - done).as_numpy_iterator()
+            for number, record in enumerate(records, done + 1):
+                known = parser.unreadable
                 yield parser.parse(record)
+                # The rows of the record have been taken by now.
+                if parser.unreadable > known:
+                    progress.skip_unreadable(f"records are damaged, the first is record {number:,}")
         except bridge.tf.errors.DataLossError:
             progress.tail = "its last record is incomplete or damaged"
 
     yield from _collect(file, wanted, progress, list_rows())
     progress.skipped += parser.skipped
-    if progress.records > done and parser.skipped == progress.records - done:
+    if progress.records > done and progress.skipped == progress.records - done:
         raise UserError(
             f"{file.path}: the file contains no PredictionLog records with rows; log requests as "
             "docs/watch.md describes"
@@ -156,17 +201,24 @@ def _read_tfrecord(
 
 def _read_json(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     def list_rows() -> Iterator[Iterable[Row]]:
-        opened = gzip.open if file.gzipped else open
-        with opened(file.local_path, "rb") as stream:
+        with _open_lines(file) as stream:
             for number, line in enumerate(stream):
                 if number < done:
                     continue
+                if number >= progress.limit:
+                    return
                 try:
                     values = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     if not line.endswith(b"\n"):
                         progress.tail = "its last line is incomplete"
                         return
+                    if line.strip():
+                        progress.skip_unreadable(
+                            f"lines are not JSON, the first is line {number + 1:,}"
+                        )
+                        yield ()
+                        continue
                     values = None
                 if not isinstance(values, dict):
                     progress.skipped += 1
@@ -221,8 +273,8 @@ def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: ReadState)
     passed = 0
     for table in _open_table(file, progress):
         start = min(table.num_rows, max(0, done - passed))
+        rest = table.slice(start, max(0, progress.limit - passed - start))
         passed += table.num_rows
-        rest = table.slice(start)
         for place in range(0, rest.num_rows, TABLE_ROWS):
             part = rest.slice(place, TABLE_ROWS)
             first = progress.records + 1
@@ -235,12 +287,16 @@ def _open_table(file: DataFile, progress: ReadState) -> Iterator[pa.RecordBatch]
         yield from pa.parquet.ParquetFile(file.local_path).iter_batches(TABLE_ROWS)
         return
 
+    unfinished = _read_last_line(file)
+
     def skip(row: Any) -> str:
-        progress.skipped += 1
+        if row.text.encode() == unfinished:
+            progress.tail = "its last line is incomplete"
+        else:
+            progress.skip_unreadable("rows have another number of values than the header")
         return "skip"
 
-    with pa.csv.open_csv(file.local_path) as head:
-        names = head.schema.names
+    names = _read_header(file)
     yield from pa.csv.open_csv(
         file.local_path,
         parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
@@ -251,3 +307,20 @@ def _open_table(file: DataFile, progress: ReadState) -> Iterator[pa.RecordBatch]
             strings_can_be_null=True,
         ),
     )
+
+
+def _read_header(file: DataFile) -> list[str]:
+    options = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip")
+    with pa.csv.open_csv(file.local_path, parse_options=options) as head:
+        names: list[str] = head.schema.names
+        return names
+
+
+def _read_last_line(file: DataFile) -> bytes:
+    """Returns what follows the last end of a line; b"" if nothing, or if the file is compressed."""
+    if file.gzipped:
+        return b""
+    with open(file.local_path, "rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - TAIL_BYTES))
+        return stream.read().replace(b"\r", b"\n").rpartition(b"\n")[2]

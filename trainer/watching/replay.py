@@ -4,16 +4,20 @@ The export contains the preprocessing of the training, so a row must get the sam
 does not, the server has another model or changes the row, or the log is not what was served.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from trainer.errors import UserError
 from trainer.inputs.raw_batches import ARROW_TYPES
 from trainer.inputs.shuffle import Chunk
 from trainer.schema import Schema, Statistics, resolve_defaults
 from trainer.watching.batches import Batch
 from trainer.watching.findings import GREEN, RED
+
+if TYPE_CHECKING:
+    from trainer.gating.answers import Asker
 
 # Number of rows that are predicted again in a run, and number per batch.
 MAX_ROWS, ROWS_EACH = 1_000, 100
@@ -35,6 +39,23 @@ class Sample:
         self._parts: list[tuple[str, pa.RecordBatch, np.ndarray]] = []
         self._rows = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more rows are predicted again."""
+        return self._rows >= MAX_ROWS
+
+    def can_use(self, batch: Batch) -> bool:
+        """Returns whether a batch contains rows of the version that have a prediction.
+
+        Args:
+            batch: rows of any file.
+        """
+        return len(self._choose(batch)) > 0
+
+    def _choose(self, batch: Batch) -> np.ndarray:
+        own = np.array([one in ("", self._version) for one in batch.versions], bool)
+        return np.flatnonzero(batch.answered & own)[:ROWS_EACH]
+
     def add(self, path: str, batch: Batch) -> None:
         """Adds some rows of a batch that have a prediction.
 
@@ -42,12 +63,7 @@ class Sample:
             path: path of the file, for messages.
             batch: the rows.
         """
-        if self._rows >= MAX_ROWS:
-            return
-        rows = batch.columns.num_rows
-        answered = np.isfinite(batch.scores.reshape(rows, -1)).all(axis=1)
-        own = np.array([one in ("", self._version) for one in batch.versions], bool)
-        chosen = np.flatnonzero(answered & own)[:ROWS_EACH]
+        chosen = self._choose(batch)
         if len(chosen):
             self._parts.append((path, batch.columns.take(pa.array(chosen)), batch.scores[chosen]))
             self._rows += len(chosen)
@@ -61,7 +77,7 @@ class Sample:
             statistics: statistics of the training data, for missing values.
 
         Raises:
-            UserError: the export cannot be loaded, or fails on the rows.
+            UserError: the export cannot be loaded, or has no scores.
         """
         from trainer.export.serving_session import ServingSession
         from trainer.gating.answers import Asker
@@ -73,13 +89,15 @@ class Sample:
                 chunk, kept = _fill(columns, schema, statistics)
                 if not len(kept):
                     continue
-                answers, logged = asker.ask(chunk), logged[kept]
+                logged = logged[kept]
+                answers, errors = _ask(asker, chunk, logged)
                 gaps = np.abs(answers - logged) / np.maximum(1, np.abs(logged))
-                for row in np.flatnonzero(gaps.reshape(len(kept), -1).max(axis=1) > TOLERANCE):
-                    both = [np.round(one[row], 6).tolist() for one in (logged, answers)]
-                    differences.append(
-                        {"where": path, "logged": f"{both[0]}", "model": f"{both[1]}"}
-                    )
+                # NaN is another answer, too: logged answers are finite.
+                same = (gaps.reshape(len(kept), -1) <= TOLERANCE).all(axis=1)
+                for row in np.flatnonzero(~same).tolist():
+                    both = [f"{np.round(one[row], 6).tolist()}" for one in (logged, answers)]
+                    model = errors.get(row, both[1])
+                    differences.append({"where": path, "logged": both[0], "model": model})
                 rows += len(kept)
         if not rows:
             return {}
@@ -99,6 +117,24 @@ class Sample:
             "reason": reason,
             "differences": differences[:SHOWN],
         }
+
+
+def _ask(asker: "Asker", chunk: Chunk, logged: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+    """Returns the answers in the shape of the logged ones; row → why it has none, and NaN for it.
+
+    The server has answered every row, so a row on which the export fails is a difference.
+    """
+    try:
+        return asker.ask(chunk, finite=False), {}
+    except UserError:
+        answers, errors = np.full_like(logged, np.nan), {}
+        for row in range(len(logged)):
+            try:
+                single = {name: array[row : row + 1] for name, array in chunk.items()}
+                answers[row] = asker.ask(single, finite=False)[0]
+            except UserError as error:
+                errors[row] = str(error)
+        return answers, errors
 
 
 def _fill(

@@ -2,40 +2,25 @@
 
 The sketches of a log file, and the position up to which it was read, are committed together. If a
 watch is killed, its last transaction is rolled back when the state is opened again, so no row is
-lost or counted twice. Predictions and labels are joined inside the file by a hash of the key. The
-key itself is not stored.
+lost or counted twice. The same transaction notes what the run still has to do with the rows: which
+of them to predict again, and what to tell about them. Predictions and labels are joined inside the
+file by a hash of the key. The key itself is not stored.
 """
 
-import contextlib
 import hashlib
 import json
-import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from trainer.errors import TemporaryError, UserError
+from trainer.watching.database import Database
 from trainer.watching.sketches import Sketch
 
-FORMAT = 1
-NAME = "watch.sqlite"
 # Maximum number of predictions of a period for its metrics; if there are more, a random sample.
 MAX_ANSWERS = 200_000
-_TABLES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE files (path TEXT PRIMARY KEY, kind TEXT, mark TEXT, records INTEGER, rows INTEGER,
-  skipped INTEGER, tail TEXT) WITHOUT ROWID;
-CREATE TABLE sketches (period INTEGER, slice TEXT, name TEXT, value TEXT,
-  PRIMARY KEY (period, slice, name)) WITHOUT ROWID;
-CREATE TABLE answers (key BLOB PRIMARY KEY, period INTEGER, slices TEXT, score TEXT, version TEXT,
-  unit BLOB)
-  WITHOUT ROWID;
-CREATE INDEX answers_by_period ON answers (period, key);
-CREATE TABLE labels (key BLOB PRIMARY KEY, label REAL) WITHOUT ROWID;
-"""
-
+DAY_SECS = 86_400
 SketchKey = tuple[int, str, str]
 
 
@@ -77,6 +62,11 @@ class Answer(NamedTuple):
     unit: bytes
 
 
+def find_latest_time() -> float:
+    """Returns the latest time that a served row can have: in a day, since clocks differ."""
+    return time.time() + DAY_SECS
+
+
 def hash_key(key: Any) -> bytes:
     """Returns the hash of a key, which is stored in its place.
 
@@ -88,7 +78,11 @@ def hash_key(key: Any) -> bytes:
     return hashlib.blake2b(str(key).encode(), digest_size=16).digest()
 
 
-class State:
+def _find_last_period() -> int:
+    return int(find_latest_time() // DAY_SECS)
+
+
+class State(Database):
     """The state of a watch.
 
     Args:
@@ -99,78 +93,6 @@ class State:
         UserError: the file is damaged, or was created with other settings.
         TemporaryError: another process writes it.
     """
-
-    def __init__(self, path: Path, facts: dict[str, str]):
-        self._path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                f"--state={path.parent}: {error.strerror}; name another folder"
-            ) from error
-        with self._explained():
-            # Transactions are begun and committed by name.
-            self._database = sqlite3.connect(path, timeout=5, isolation_level=None)
-            self._database.execute("PRAGMA synchronous = FULL")
-            with self.transaction():
-                self._prepare({"format": str(FORMAT), **facts})
-
-    def _prepare(self, facts: dict[str, str]) -> None:
-        found = self._database.execute("SELECT name FROM sqlite_master").fetchall()
-        if not found:
-            for statement in _TABLES.split(";"):
-                self._database.execute(statement)
-            self._database.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
-            return
-        stored = dict(self._database.execute("SELECT name, value FROM facts"))
-        for name, value in facts.items():
-            if stored.get(name) != value:
-                raise UserError(
-                    f"--state={self._path.parent}: was created for {name} "
-                    f"{stored.get(name)!r:.100}, not {value!r:.100}; name another folder"
-                )
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error):
-                raise TemporaryError(
-                    f"--state={self._path.parent}: another trainer.watch writes to it; wait for it"
-                ) from error
-            raise UserError(f"--state={self._path.parent}: {error}; check the folder") from error
-        except sqlite3.DatabaseError as error:
-            raise UserError(
-                f"--state={self._path.parent}: {NAME} is damaged ({error}); remove this file, and "
-                "all logs are read again"
-            ) from error
-
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Applies all changes of a `with` statement as one transaction.
-
-        Raises:
-            TemporaryError: another process writes the state.
-        """
-        with self._explained():
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._database.close()
-
-    def __enter__(self) -> "State":
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.close()
 
     def find_file(self, path: str) -> Optional[Seen]:
         """Returns how far a file has been read; None if it has not been read.
@@ -222,38 +144,20 @@ class State:
                 "INSERT OR REPLACE INTO sketches VALUES (?, ?, ?, ?)", (*key, json.dumps(sketch))
             )
 
-    def read_note(self, name: str) -> Any:
-        """Returns the value that write_note stored; None if there is none.
-
-        Args:
-            name: name of the note.
-        """
-        found = self._database.execute(
-            "SELECT value FROM facts WHERE name = ?", (f"note {name}",)
-        ).fetchone()
-        return json.loads(found[0]) if found else None
-
-    def write_note(self, name: str, value: Any) -> None:
-        """Stores a value for later runs.
-
-        Args:
-            name: name of the note.
-            value: a value of JSON.
-        """
-        with self.transaction():
-            self._database.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"note {name}", json.dumps(value))
-            )
-
     def list_periods(self) -> list[int]:
-        """Returns the periods with rows, ascending."""
-        found = self._database.execute("SELECT DISTINCT period FROM sketches ORDER BY period")
+        """Returns the periods with rows, ascending, without those of the future."""
+        found = self._database.execute(
+            "SELECT DISTINCT period FROM sketches WHERE period <= ? ORDER BY period",
+            (_find_last_period(),),
+        )
         return [period for (period,) in found]
 
-    def list_slices(self) -> list[str]:
-        """Returns the slices that have rows; the first is "", which stands for all rows."""
-        found = self._database.execute("SELECT DISTINCT slice FROM sketches ORDER BY slice")
-        return [name for (name,) in found]
+    def find_future(self) -> Optional[int]:
+        """Returns the first period of the future, which an earlier version stored; None if none."""
+        found = self._database.execute(
+            "SELECT MIN(period) FROM sketches WHERE period > ?", (_find_last_period(),)
+        ).fetchone()
+        return None if found[0] is None else int(found[0])
 
     def read_sketches(self, period: int) -> dict[tuple[str, str], Sketch]:
         """Returns (slice, name) → sketch of a period.
@@ -298,10 +202,14 @@ class State:
         return found is not None
 
     def count_labels(self) -> dict[int, tuple[int, int]]:
-        """Returns period → (number of predictions with a key, number of those with a label)."""
+        """Returns period → (number of predictions with a key, number of those with a label).
+
+        Periods of the future are left out.
+        """
         found = self._database.execute(
             "SELECT period, COUNT(*), COUNT(label) FROM answers LEFT JOIN labels USING (key) "
-            "GROUP BY period"
+            "WHERE period <= ? GROUP BY period",
+            (_find_last_period(),),
         )
         return {period: (answers, labels) for period, answers, labels in found}
 

@@ -29,6 +29,8 @@ def name_day(day):
 class Log:
     """Writes requests of make_rows to a folder, a file for each day, with scores that are right."""
 
+    start = FIRST_DAY * 86_400
+
     def __init__(self, folder, make):
         self.folder, self._make = folder, make
         folder.mkdir(exist_ok=True)

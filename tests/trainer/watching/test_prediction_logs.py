@@ -1,7 +1,12 @@
 """Records of TensorFlow Serving are read as the rows that were sent and answered."""
 
+import types
+
 import numpy as np
 import pytest
+
+from trainer.watching import reading
+from trainer.watching.batches import Wanted
 
 FEATURES = ("id", "age", "hours", "city", "job", "level")
 
@@ -81,6 +86,23 @@ def test_an_incomplete_record_is_read_when_it_is_there(watch, log, make):
     assert 190 <= watch(0)["rows"] < 210
     path.write_bytes(content)
     assert watch(0)["rows"] == 400
+
+
+def test_a_damaged_record_is_told_and_a_part_is_read_exactly(watch, log, make):
+    path = log.folder / "a.tfrecord"
+    rows = log.rows(0)
+    records = [make_log("examples", [row], make) for row in rows]
+    damaged = records[7].SerializeToString()[:-3]
+    records[7] = types.SimpleNamespace(SerializeToString=lambda: damaged)
+    write_records(path, records)
+    found = watch(4)
+    assert found["rows"] == 399
+    assert f"{path}: 1 records are damaged, the first is record 8" in found["problems"][0]
+    (one,) = reading.find_logs([str(path)], "requests")
+    wanted, progress = Wanted(make.schema("bought"), ["id"]), reading.ReadState(250)
+    batches = list(reading.read_log(one.file, wanted, 100, progress))
+    keys = [key for batch in batches for key in batch.columns.column("id").to_pylist()]
+    assert keys == [row["id"] for row in rows[100:250]] and progress.records == 250
 
 
 def test_records_of_another_kind_are_named(watch, log, make):

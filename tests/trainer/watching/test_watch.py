@@ -4,12 +4,15 @@ import contextlib
 import errno
 import gzip
 import json
+import os
 import sqlite3
+import time
 
 import pytest
 
 from trainer import storage
 from trainer.watching import reading
+from trainer.watching.batches import Wanted
 
 pytestmark = pytest.mark.quick
 
@@ -105,6 +108,116 @@ def test_a_killed_watch_loses_and_doubles_nothing(watch, log, export, tmp_path, 
     assert found["rows"] == 4_500 and 0 < found["new_rows"] < 4_500
     watch(0, "--reference_days=7", state="at once")
     assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
+
+
+def stamp(year):
+    """A change of a row to a time of another year."""
+    return lambda row: row.update(time=f"{year}-01-01T00:00:00+00:00")
+
+
+def count(folder, table):
+    with contextlib.closing(sqlite3.connect(folder / "watch.sqlite")) as database:
+        return database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]  # noqa: S608
+
+
+def test_a_time_in_the_future_removes_nothing_and_is_told(watch, log, tmp_path):
+    for day in range(3):
+        log.write(day)
+    watch(0)
+    path = log.folder / "future.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in log.rows(3, stamp(2100), rows=2)))
+    os.utime(path, (log.start, log.start))
+    found = watch(4)
+    assert found["rows"] == 1202 and found["newest_period"] == "2026-03-04"
+    (problem,) = found["problems"]
+    assert "future.jsonl: the time of 2 of 2 rows is in the future" in problem
+    assert count(tmp_path / "state", "answers") == 1202
+    # It has been told.
+    assert watch(0)["problems"] == []
+
+
+def test_many_times_in_the_future_hide_no_later_change(watch, log):
+    # A time in microseconds is one, too.
+    for day, change in enumerate((stamp(2100), lambda row: row.update(time=row["time"] * 10**6))):
+        path = log.write(day, change)
+        os.utime(path, (log.start, log.start))
+    assert watch(4)["newest_period"] == "2026-03-02"
+    log.write(2, lambda row: row.update(hours=None))
+    found = watch(3)
+    assert found["newest_period"] == "2026-03-04" and ("hours", "") in currents(found)
+
+
+def test_the_clock_of_a_server_may_be_ahead(watch, log):
+    soon = time.time() + 3600
+    log.write(0, lambda row: row.update(time=soon))
+    assert watch(0)["newest_period"] in (
+        time.strftime("%Y-%m-%d", time.gmtime(now)) for now in (soon, time.time())
+    )
+
+
+def test_a_state_of_an_earlier_version_with_a_day_of_the_future(watch, log, tmp_path):
+    for day in range(4):
+        log.write(day)
+    watch(0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "state/watch.sqlite")) as database:
+        database.executescript(
+            "DROP TABLE parts; DROP TABLE problems;"
+            "UPDATE sketches SET period = 47482 WHERE period = 20517;"
+            "UPDATE answers SET period = 47482 WHERE period = 20517;"
+        )
+    log.write(4, lambda row: row.update(hours=None))
+    found = watch(3, f"--labels={log.folder.parent / 'none.csv'}")
+    assert found["newest_period"] == "2026-03-06" and ("hours", "") in currents(found)
+    assert "contains rows of the future, from 2100-01-01" in found["notes"][0]
+    # 400 of the future, too.
+    assert count(tmp_path / "state", "answers") == 2000
+    assert len(found["labels"]) == 4
+
+
+def test_lines_that_are_not_json_are_told_with_the_first_of_them(watch, log):
+    path = log.write(0)
+    lines = path.read_text().splitlines(keepends=True)
+    broken = [*lines[:7], lines[7][:30] + "\n", "\n", '"text"\n', "[" * 10_000 + "\n", *lines[8:]]
+    path.write_text("".join(broken))
+    found = watch(4)
+    assert found["rows"] == 399
+    (problem,) = found["problems"]
+    assert f"{path}: 2 lines are not JSON, the first is line 8; they are skipped" in problem
+    assert watch(0)["problems"] == []
+
+
+def test_a_problem_of_rows_is_told_by_the_run_that_ends(watch, log, tmp_path):
+    path = log.write(0)
+    with path.open("a") as stream:
+        stream.write("{\n")
+    (tmp_path / "state/watch.html").mkdir(parents=True)
+    assert "cannot be written" in watch(2)
+    (tmp_path / "state/watch.html").rmdir()
+    found = watch(4)
+    assert found["new_rows"] == 0 and "not JSON" in found["problems"][0]
+
+
+def test_rows_of_a_table_that_are_too_short_are_told(watch, log, make):
+    path = make.csv(log.folder / "a.csv", log.rows(0))
+    with open(path, "a") as stream:
+        # The last one is half there.
+        stream.write("1,2\n0-r9,4")
+    found = watch(4)
+    assert found["rows"] == 400
+    (problem,) = found["problems"]
+    assert "a.csv: 1 rows have another number of values than the header" in problem
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "parquet"])
+def test_a_part_of_a_file_is_read_exactly(kind, log, make):
+    rows = log.rows(0)
+    path = log.write(0) if kind == "json" else getattr(make, kind)(log.folder / f"a.{kind}", rows)
+    (one,) = reading.find_logs([str(path)], "requests")
+    wanted = Wanted(make.schema("bought"), ["id"])
+    progress = reading.ReadState(250)
+    batches = list(reading.read_log(one.file, wanted, 100, progress))
+    found = [key for batch in batches for key in batch.columns.column("id").to_pylist()]
+    assert found == [row["id"] for row in rows[100:250]] and progress.records == 250
 
 
 def test_a_file_that_shrank_or_is_damaged_is_named_and_the_others_are_read(watch, log):
