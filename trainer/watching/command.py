@@ -48,7 +48,7 @@ from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, name_pe
 from trainer.watching.judging import judge_periods
 from trainer.watching.labelling import Pool, write_next
 from trainer.watching.labels import judge_labels, read_labels
-from trainer.watching.reading import LogFile, find_logs
+from trainer.watching.reading import LogFile, check_names, find_logs
 from trainer.watching.replay import Sample
 from trainer.watching.state import State
 
@@ -192,11 +192,23 @@ def _build_intake(
     return Intake(wanted, plans, state, console, collectors)
 
 
+def _check_names(values: flags.FlagValues, files: Sequence[LogFile], state: State) -> None:
+    """Checks the flags that name fields before a file is read, since each is read only once."""
+    named = {f"--{flag}": values[flag].value for flag in ("time_column", "version_column")}
+    names = {flag: name for flag, name in named.items() if name}
+    marks = {path: one.mark for path, one in state.list_files(REQUESTS).items()}
+    old = [log for log in files if marks.get(log.file.path) == log.mark]
+    new = [log for log in files if marks.get(log.file.path) != log.mark]
+    if names and new:
+        check_names([*new, *old], names)
+
+
 def _watch(
     values: flags.FlagValues, files: Sequence[LogFile], intake: Intake, export: str
 ) -> report.Outcome:
     plans, state = intake.plans, intake.state
     schema = plans.schema
+    _check_names(values, files, state)
     new_rows, problems = read_new(files, intake)
     seen = state.list_files(REQUESTS)
     rows = sum(one.rows for one in seen.values())

@@ -1,11 +1,12 @@
 """Reads logged requests of any format, starting after the rows that an earlier run has read."""
 
+import contextlib
 import gzip
 import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, NamedTuple
 
@@ -15,7 +16,7 @@ import pyarrow.parquet
 
 import estimator_bridge as bridge
 from trainer import storage
-from trainer.errors import UserError
+from trainer.errors import UserError, nearest
 from trainer.export.serving_api import require_serving_api
 from trainer.inputs.files import GZIP, JSON_SUFFIXES, PARQUET, DataFile, list_paths
 from trainer.watching.batches import Batch, Row, Wanted, from_rows, from_table
@@ -26,6 +27,8 @@ from trainer.watching.prediction_logs import LogParser
 BATCH_ROWS, TABLE_ROWS = 8_192, 65_536
 # Maximum size of the last line of a CSV file that is recognised as incomplete.
 TAIL_BYTES = 1 << 20
+# Maximum number of names in a message.
+SHOWN_NAMES = 20
 
 
 class LogFile(NamedTuple):
@@ -134,6 +137,48 @@ def _inspect(path: str) -> DataFile:
         # A compressed file shows nothing of its content.
         return DataFile(path, "csv" if not gzipped or ".csv" in name else "tfrecord", gzipped)
     return DataFile(path, "tfrecord", gzipped)
+
+
+def check_names(files: Sequence[LogFile], names: Mapping[str, str]) -> None:
+    """Raises if no row of JSON lines and tables has a field that was named for its time or version.
+
+    Only the rows up to the first one with all names are read. Files that cannot be read are left to
+    read_log, and TFRecord files have no such fields.
+
+    Args:
+        files: files of the log, the likeliest first.
+        names: flag → name of the field.
+
+    Raises:
+        UserError: no row has the field.
+    """
+    missing, known = dict(names), set()
+    for log in files:
+        try:
+            for found in _list_names(log.file):
+                known |= found
+                missing = {flag: name for flag, name in missing.items() if name not in found}
+                if not missing:
+                    return
+        except (pa.ArrowException, OSError, EOFError, zlib.error, UserError):
+            continue
+    for flag, name in missing.items() if known else ():
+        shown = ", ".join(sorted(known)[:SHOWN_NAMES])
+        raise UserError(f"{flag}: no row has {name!r}{nearest(name, known)}; the rows have {shown}")
+
+
+def _list_names(file: DataFile) -> Iterator[set[str]]:
+    if file.format == "parquet":
+        yield set(pa.parquet.ParquetFile(file.local_path).schema_arrow.names)
+    elif file.format == "csv":
+        yield set(_read_header(file))
+    elif file.format == "json":
+        with _open_lines(file) as stream:
+            for line in stream:
+                with contextlib.suppress(ValueError, RecursionError):
+                    values = json.loads(line)
+                    if isinstance(values, dict):
+                        yield set(values)
 
 
 def _open_lines(file: DataFile) -> BinaryIO:

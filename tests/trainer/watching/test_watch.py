@@ -220,6 +220,21 @@ def test_a_part_of_a_file_is_read_exactly(kind, log, make):
     assert found == [row["id"] for row in rows[100:250]] and progress.records == 250
 
 
+def test_a_column_that_no_row_has_is_named_and_nothing_is_read(watch, log, make, tmp_path):
+    make.csv(log.folder / "a.csv", log.rows(0))
+    make.parquet(log.folder / "b.parquet", log.rows(1))
+    log.write(2)
+    error = watch(2, "--time_column=tiem")
+    assert "--time_column: no row has 'tiem'; did you mean time?; the rows have age, city" in error
+    assert "--version_column: no row has 'vers'" in watch(2, "--version_column=vers")
+    assert count_files(tmp_path / "state") == 0
+    flags = ("--time_column=time", "--version_column=model_version")
+    assert watch(0, *flags)["newest_period"] == "2026-03-04"
+    # A later file may lack it.
+    log.write(3, lambda row: row.pop("model_version"))
+    assert watch(0, *flags)["new_rows"] == 400
+
+
 def test_a_file_that_shrank_or_is_damaged_is_named_and_the_others_are_read(watch, log):
     log.write(0)
     path = log.write(1)
