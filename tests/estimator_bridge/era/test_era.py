@@ -76,8 +76,8 @@ print(model.predict_classes(np.array([[1.0], [-1.0]])).tolist())
 scale = tf.mixed_precision.experimental.FixedLossScale(8.0)
 scaled = tf.keras.mixed_precision.experimental.LossScaleOptimizer(tf.optimizers.SGD(), scale)
 print(float(scaled.loss_scale))
-from tensorflow.keras.utils import HDF5Matrix
-HDF5Matrix(None)
+from tensorflow.keras.utils import convert_all_kernels_in_model
+convert_all_kernels_in_model(model)
 """
 
 
@@ -92,7 +92,8 @@ def test_install_restores_names_of_2_4_and_refuses_the_others_by_name(tmp_path):
         "[[1], [0]]",
         "8.0",
     ], done.stderr
-    assert "HDF5Matrix is not supplied on this TensorFlow: read the file" in done.stderr
+    refused = "convert_all_kernels_in_model is not supplied on this TensorFlow: remove it"
+    assert refused in done.stderr
 
 
 @pytest.mark.newest
