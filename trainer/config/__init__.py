@@ -7,9 +7,11 @@
 from trainer.config.data import DATA_FORMATS, DataConfig
 from trainer.config.loading import (
     Option,
+    describe_problem,
     find_preset,
     list_options,
     load_config,
+    read_document,
     read_yaml,
     to_yaml,
 )
@@ -88,6 +90,8 @@ __all__ = [
     "list_options",
     "load_config",
     "nearest",
+    "describe_problem",
+    "read_document",
     "read_yaml",
     "to_yaml",
 ]

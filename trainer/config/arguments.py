@@ -1,6 +1,7 @@
 """Command-line arguments: one parser of absl flags for all commands, and the split at `--`."""
 
 import importlib.metadata
+import math
 import platform
 import re
 import sys
@@ -166,6 +167,11 @@ def parse_flags(
         with tolerate_closed_output():
             print("\n\n".join(part for part in parts if part))
         return None
+    for name in values:
+        # The bounds of a flag do not exclude NaN, to which every comparison is false.
+        number = values[name].value
+        if isinstance(number, float) and not math.isfinite(number):
+            raise UserError(f"--{name}={number}: write a finite number {LISTED}")
     if rest:
         raise UserError(f"{rest[0]!r} is not a flag; {stray_hint}")
     _report_repeated(values, argv)

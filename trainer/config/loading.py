@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -109,6 +109,35 @@ class _Loader(yaml.SafeLoader):
         return value
 
 
+def read_document(path: Path, where: str) -> Any:
+    """Reads a YAML document, without executing anything.
+
+    Args:
+        path: the file.
+        where: start of messages: what the file is, and its path.
+
+    Returns:
+        The content; None for an empty file.
+
+    Raises:
+        UserError: the file cannot be read, or is not YAML.
+    """
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return load_yaml(stream.read(YAML_CHARACTERS + 1), _Loader)
+    except OSError as error:
+        raise UserError(f"{where}: {error.strerror}; check the path") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 text ({error}); save it as UTF-8") from error
+    except RecursionError as error:
+        raise UserError(f"{where}: nested too deeply; correct the YAML") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise UserError(f"{where}:{line} {problem}; correct the YAML") from error
+
+
 def read_yaml(path: Path, what: str) -> dict[str, Any]:
     """Reads a YAML mapping, without executing anything.
 
@@ -122,25 +151,35 @@ def read_yaml(path: Path, what: str) -> dict[str, Any]:
     Raises:
         UserError: the file cannot be read, is not YAML or not a mapping.
     """
-    try:
-        with path.open(encoding="utf-8") as stream:
-            content = load_yaml(stream.read(YAML_CHARACTERS + 1), _Loader)
-    except OSError as error:
-        raise UserError(f"{what} {path}: {error.strerror}; check the path") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{what} {path}: not UTF-8 text ({error}); save it as UTF-8") from error
-    except RecursionError as error:
-        raise UserError(f"{what} {path}: nested too deeply; correct the YAML") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not valid YAML"
-        raise UserError(f"{what} {path}:{where} {problem}; correct the YAML") from error
+    content = read_document(path, f"{what} {path}")
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise UserError(f"{what} {path}: expected 'name: value' lines, received {content!r:.60}")
     return content
+
+
+def describe_problem(problem: Mapping[str, Any], known: Iterable[str] = ()) -> str:
+    """Returns what is wrong with a value: what was received, and what is wanted.
+
+    Args:
+        problem: one of the errors of a pydantic.ValidationError.
+        known: keys that a mapping may have, for an unknown one.
+    """
+    kind, given = problem["type"], f"got {problem['input']!r:.80}"
+    if kind == "extra_forbidden":
+        return f"no such key{nearest(str(problem['loc'][-1]), known)}"
+    if kind == "missing":
+        return "is missing; add it"
+    if kind == "value_error":
+        # Our own validators write complete messages.
+        return str(problem["msg"]).removeprefix("Value error, ")
+    # The texts of pydantic name Python's types.
+    if kind in ("model_type", "dict_type"):
+        return f"{given}: write 'name: value' lines, or {{name: value}}"
+    if kind in ("list_type", "tuple_type"):
+        return f"{given}: write a list, such as [a, b]"
+    return f"{given}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
 
 
 def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
@@ -220,12 +259,8 @@ def _describe_error(
         known = [option.name for option in list_options()]
         siblings = {option.section for option in list_options()} - {""}
         return f"{where}: no such option{nearest(name, known + sorted(siblings))}"
-    message = problem["msg"]
-    if problem["type"] == "value_error":
-        # Our own validators write complete messages.
-        message = message.replace("Value error, ", "")
-        return f"{where}: {message}" if where else message
-    return f"{where}: got {problem['input']!r:.80}: {message[:1].lower()}{message[1:]}"
+    message = describe_problem(problem)
+    return f"{where}: {message}" if where else message
 
 
 def to_yaml(config: Config) -> str:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Optional
 from trainer.config import flags
 from trainer.config.loading import find_preset, list_options, load_config, read_yaml
 from trainer.config.sections import USER
+from trainer.config.values import refuse_bool
 from trainer.errors import UserError, nearest
 
 SCALES = ("linear", "log", "reverse_log")
@@ -216,7 +217,10 @@ def _read_range(given: dict[str, Any], where: str) -> Parameter:
         raise UserError(f"{where}: min {low:g} is not below max {high:g}")
     if scale != "linear" and low <= 0:
         raise UserError(f"{where}: min {low:g}: a logarithmic scale needs a min above 0")
-    if not given.get("integer"):
+    is_integer = given.get("integer", False)
+    if not isinstance(is_integer, bool):
+        raise UserError(f"{where}: integer: got {is_integer!r:.80}; write true or false")
+    if not is_integer:
         return Parameter("float", low, high, scale)
     if low != int(low) or high != int(high):
         raise UserError(f"{where}: min and max of an integer must be whole numbers")
@@ -226,7 +230,7 @@ def _read_range(given: dict[str, Any], where: str) -> Parameter:
 def _read_number(value: Any, where: str) -> float:
     # YAML 1.1 reads 1e-3 as text.
     try:
-        number = float(value)
+        number = float(refuse_bool(value))
     except (TypeError, ValueError) as error:
         raise UserError(f"{where}: got {value!r:.80}; write a number") from error
     if not math.isfinite(number):

@@ -4,12 +4,27 @@ A flag and a tuning service give text: "64,32" for a list, "none" for no value.
 """
 
 import re
+import typing
 from typing import Annotated, Any, Optional
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from estimator_bridge.user_files.text_encoding import find_encoding
+
+
+def refuse_bool(value: Any) -> Any:
+    """Returns a value that is not a boolean.
+
+    Args:
+        value: what a file gave for a number.
+
+    Raises:
+        ValueError: it is a boolean. YAML reads an unquoted yes or on as true, which equals 1.
+    """
+    if isinstance(value, bool):
+        raise ValueError(f"{value} is not a number")
+    return value
 
 
 def split(value: Any) -> Any:
@@ -150,3 +165,22 @@ class Section(pydantic.BaseModel):
     """A frozen group of options; unknown keys are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @pydantic.field_validator("*", mode="before")
+    @classmethod
+    def _refuse_bools(cls, value: Any, info: pydantic.ValidationInfo) -> Any:
+        field = cls.model_fields[str(info.field_name)]
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(one, bool) and _is_number(field.annotation):
+                refuse_bool(one)
+        return value
+
+
+def _is_number(annotation: Any) -> bool:
+    """Whether a type accepts numbers, and no booleans."""
+    kinds, found = [annotation], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += typing.get_args(kind)
+        found |= {kind} if isinstance(kind, type) else set()
+    return bool(found & {int, float}) and bool not in found

@@ -1,12 +1,19 @@
 """The rules of the gate: a YAML file, which is validated before any row is read."""
 
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
-from estimator_bridge.user_files.limits import load_yaml
+from trainer.config import describe_problem, read_document
+from trainer.config.values import refuse_bool
 from trainer.errors import UserError, nearest, require_column
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.schema import Schema
@@ -22,7 +29,13 @@ METRICS = {
 # Default rule: the first metric of the task may be worse by this share.
 DEFAULT_CHANGE = 0.01
 
+# An example for a file that contains none.
+EXAMPLE = "- {metric: auc, change: {absolute: -0.002}}"
+
 HIGHER, LOWER = "higher_is_better", "lower_is_better"
+
+# Every comparison with NaN is false, so that no check with such a bound would fail.
+_Number = Annotated[float, BeforeValidator(refuse_bool), Field(allow_inf_nan=False)]
 
 
 class Change(BaseModel):
@@ -35,8 +48,8 @@ class Change(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    absolute: Optional[float] = None
-    relative: Optional[float] = None
+    absolute: Optional[_Number] = None
+    relative: Optional[_Number] = None
 
     @model_validator(mode="after")
     def _check(self) -> "Change":
@@ -62,12 +75,12 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     metric: str
-    lower_bound: Optional[float] = None
-    upper_bound: Optional[float] = None
+    lower_bound: Optional[_Number] = None
+    upper_bound: Optional[_Number] = None
     change: Optional[Change] = None
     direction: Optional[Literal["higher_is_better", "lower_is_better"]] = None
     by: list[str] = []
-    max_gap: Optional[float] = Field(None, ge=0)
+    max_gap: Optional[Annotated[_Number, Field(ge=0)]] = None
     within_noise: Literal["inconclusive", "pass"] = "inconclusive"
 
     @model_validator(mode="after")
@@ -102,8 +115,8 @@ class Rules(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     confidence: float = Field(0.95, gt=0.5, lt=1)
-    min_rows: int = Field(100, ge=1)
-    rules: list[Rule] = Field(min_length=1)
+    min_rows: Annotated[int, BeforeValidator(refuse_bool)] = Field(100, ge=1)
+    rules: list[Rule]
 
 
 def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
@@ -122,7 +135,7 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
         sign = -1 if choose_direction(known[0], "auto") == "max" else 1
         change = Change(relative=sign * DEFAULT_CHANGE)
         return Rules(rules=[Rule(metric=known[0], change=change)])
-    rules = _parse(path, read_rules_file(path))
+    rules = parse_rules(path)
     for number, rule in enumerate(rules.rules, start=1):
         where = f"--rules={path}: rule {number}"
         if rule.metric not in (*known, *LATENCIES, SIZE):
@@ -147,22 +160,28 @@ def read_rules_file(path: str) -> Any:
     Raises:
         UserError: the file cannot be read.
     """
-    try:
-        return load_yaml(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        message = getattr(error, "strerror", None) or " ".join(str(error).split())[:150]
-        raise UserError(f"--rules={path}: cannot be read: {message}; correct the file") from error
+    return read_document(Path(path), f"--rules={path}")
 
 
-def _parse(path: str, values: Any) -> Rules:
+def parse_rules(path: str) -> Rules:
+    """Reads rules, whose metrics and columns are not checked: they depend on the model.
+
+    Args:
+        path: path of the file.
+
+    Raises:
+        UserError: the file cannot be read, or a rule is invalid.
+    """
+    values = read_rules_file(path)
     if isinstance(values, list):
         values = {"rules": values}
+    if not (values.get("rules") if isinstance(values, dict) else values):
+        raise UserError(f"--rules={path}: has no rules; write for example {EXAMPLE}")
     try:
         return Rules.model_validate(values)
     except ValidationError as error:
-        first: Any = error.errors()[0]
+        first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        message = str(first["msg"]).removeprefix("Value error, ")
-        raise UserError(
-            f"--rules={path}: {where or 'the file'}: {message}; correct the rule"
-        ) from error
+        known = [name for one in (Rules, Rule, Change) for name in one.model_fields]
+        message = f"{where}: {describe_problem(first, known)}" if where else describe_problem(first)
+        raise UserError(f"--rules={path}: {message}; correct the rule") from error

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import pydantic
 
-from trainer.config import DataConfig, read_yaml
+from trainer.config import DataConfig, describe_problem, read_yaml
 from trainer.errors import UserError, nearest
 from trainer.schema.columns import Column, Image, Moments, Text
 from trainer.schema.labels import Label
@@ -115,7 +115,5 @@ def _describe_error(error: pydantic.ValidationError) -> str:
         return f"{where}: no such field{nearest(names[-1], known)}"
     if problem["type"] == "missing":
         return f"{where}: is missing; add it to the schema"
-    message = problem["msg"].replace("Value error, ", "")
-    if problem["type"] == "value_error":
-        return f"{where}: {message}" if where else message
-    return f"{where}: got {problem['input']!r:.80}: {message[:1].lower()}{message[1:]}"
+    message = describe_problem(problem)
+    return f"{where}: {message}" if where else message

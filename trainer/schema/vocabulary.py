@@ -5,6 +5,8 @@ from typing import Annotated, Any, Optional
 
 from pydantic import BeforeValidator, Field
 
+from trainer.config.values import refuse_bool
+
 # The largest float32, and approximately the smallest positive normal float32.
 MAX_FLOAT = 3.4028234663852886e38
 MIN_FLOAT = 1.2e-38
@@ -12,24 +14,16 @@ INTS = range(-(2**63), 2**63)
 # Ids are int32.
 MAX_IDS = 2**31 - 1
 
-
-def _refuse_bool(value: Any) -> Any:
-    # YAML reads an unquoted yes or on as true, which equals 1 in Python.
-    if isinstance(value, bool):
-        raise ValueError(f"{value} is not a number")
-    return value
-
-
 Number = Annotated[
-    float, BeforeValidator(_refuse_bool), Field(ge=-MAX_FLOAT, le=MAX_FLOAT, allow_inf_nan=False)
+    float, BeforeValidator(refuse_bool), Field(ge=-MAX_FLOAT, le=MAX_FLOAT, allow_inf_nan=False)
 ]
 Factor = Annotated[
-    float, BeforeValidator(_refuse_bool), Field(ge=MIN_FLOAT, le=MAX_FLOAT, allow_inf_nan=False)
+    float, BeforeValidator(refuse_bool), Field(ge=MIN_FLOAT, le=MAX_FLOAT, allow_inf_nan=False)
 ]
-Count = Annotated[int, BeforeValidator(_refuse_bool), Field(gt=0, le=MAX_IDS)]
-CountOrZero = Annotated[int, BeforeValidator(_refuse_bool), Field(ge=0, le=MAX_IDS)]
+Count = Annotated[int, BeforeValidator(refuse_bool), Field(gt=0, le=MAX_IDS)]
+CountOrZero = Annotated[int, BeforeValidator(refuse_bool), Field(ge=0, le=MAX_IDS)]
 # Dimensions of an embedding.
-Width = Annotated[int, BeforeValidator(_refuse_bool), Field(gt=0, le=65_536)]
+Width = Annotated[int, BeforeValidator(refuse_bool), Field(gt=0, le=65_536)]
 
 
 def find_problem(value: Any, kind: str) -> Optional[str]:

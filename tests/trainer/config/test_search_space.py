@@ -60,6 +60,22 @@ def test_one_line_says_what_is_wrong(text, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"min": 0.1, "max": True}, "max: got True; write a number"),
+        ({"min": float("nan"), "max": 1}, "min: got nan; write a finite number"),
+        ({"min": 1, "max": 8, "integer": "no"}, "integer: got 'no'; write true or false"),
+        ({"min": 1, "max": 8, "integer": 1}, "integer: got 1; write true or false"),
+    ],
+)
+def test_a_range_of_a_file_has_numbers(make, tmp_path, given, message):
+    space = {"metric": "auc", "goal": "maximize", "parameters": {"batch_size": given}}
+    with pytest.raises(UserError) as caught:
+        load_space(str(make.yaml(tmp_path / "space.yaml", space)))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
 def test_a_parameter_is_given_once():
     with pytest.raises(UserError, match="given twice"):
         parse_search(["dropout=0..0.1", "dropout=0..0.2"])

@@ -346,12 +346,71 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 
 @pytest.mark.parametrize(
     "text, words",
-    [(BOMB, "aliases"), ("[" * 50_000, "cannot be read"), ("rules: 2020-99-99", "cannot be read")],
+    [(BOMB, "aliases"), ("[" * 50_000, "nested too deeply"), ("rules: 2020-99-99", "in quotes")],
     ids=["aliases", "nested", "date"],
 )
 def test_a_hostile_file_of_rules_is_one_line(tmp_path, text, words):
-    (tmp_path / "rules.yaml").write_text(text)
+    assert words in refuse(tmp_path, text)
+
+
+def refuse(folder, text):
+    """The one line that refuses a file of rules."""
+    (folder / "rules.yaml").write_text(text)
     schema = types.SimpleNamespace(task="binary")
-    with pytest.raises(UserError, match=words) as error:
-        load_rules(str(tmp_path / "rules.yaml"), schema, 0.5)
-    assert "\n" not in str(error.value)
+    with pytest.raises(UserError) as error:
+        load_rules(str(folder / "rules.yaml"), schema, 0.5)
+    assert "\n" not in str(error.value) and "rules.yaml" in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "metric: auc, lower_bound: .nan",
+        "metric: auc, lower_bound: -.inf",
+        "metric: auc, upper_bound: .inf",
+        "metric: auc, lower_bound: yes",
+        "metric: auc, change: {absolute: .nan}",
+        "metric: auc, change: {relative: off}",
+        "metric: auc, max_gap: .inf, by: [city]",
+        "metric: auc, max_gap: yes, by: [city]",
+    ],
+)
+def test_a_bound_is_a_finite_number(tmp_path, rule):
+    message = refuse(tmp_path, f"- {{{rule}, within_noise: pass}}")
+    assert "finite number" in message or "is not a number" in message
+
+
+def test_a_threshold_is_a_finite_number(capsys):
+    assert command.main(["--candidate=x", "--data=x", "--threshold=nan"]) == 2
+    assert "--threshold=nan: write a finite number" in capsys.readouterr().err
+
+
+def test_bounds_may_be_integers_and_exponents(tmp_path):
+    path = tmp_path / "rules.yaml"
+    # YAML 1.1 reads 1e-3 as text.
+    path.write_text("- {metric: auc, lower_bound: 0, change: {absolute: -1e-3}}")
+    (rule,) = load_rules(str(path), types.SimpleNamespace(task="binary"), 0.5).rules
+    assert (rule.lower_bound, rule.change.absolute) == (0, -0.001)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "has no rules; write for example - {metric: auc, change: {absolute: -0.002}}"),
+        ("# nothing yet", "has no rules"),
+        ("rules:", "has no rules"),
+        ("metric: auc", "has no rules"),
+        ("- {metric: auc, change: -0.1}", "change: got -0.1: write 'name: value' lines"),
+        ("- {metric: auc, lower_bound: 1, by: city}", "by: got 'city': write a list"),
+        ("- auc", "rules.1: got 'auc': write 'name: value' lines"),
+        ("- {lower_bound: 1}", "metric: is missing"),
+        ("- {metric: auc, lowr_bound: 1}", "no such key; did you mean lower_bound?"),
+        ("- {metric: auc, lower_bound: 1, lower_bound: 0}", "appears twice"),
+        ("confidence: .nan\nrules: [{metric: auc, lower_bound: 1}]", "confidence"),
+        ("min_rows: yes\nrules: [{metric: auc, lower_bound: 1}]", "min_rows"),
+    ],
+)
+def test_a_message_about_rules_is_in_words_of_the_file(tmp_path, text, words):
+    message = refuse(tmp_path, text)
+    assert words in message and "instance of" not in message

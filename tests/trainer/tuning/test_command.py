@@ -33,6 +33,7 @@ TASK = ["--", "--hparams=census", "--train_data=x.csv", "--eval_data=x.csv"]
         (["--tuning=census", "--max_trials=0"], TASK, "--max_trials=0: give a number from 1"),
         (["--tuning=census", "--share=20"], TASK, "--share=20: give a share"),
         (["--tuning=census", "--max_hours=-1"], TASK, "--max_hours=-1"),
+        (["--tuning=census", "--max_hours=nan"], TASK, "--max_hours=nan: write a finite number"),
         (["--tuning=census", "--objectives=auc,auc"], TASK, "or two different ones"),
         (["--tuning=census", "--objectives=mine"], TASK, "--export.best_mode=min or max"),
         (["--tuning=census", "--warm_start"], TASK, "only with --then_train"),

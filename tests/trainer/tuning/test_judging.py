@@ -103,7 +103,7 @@ def test_a_latency_is_an_objective_beside_a_metric():
         ("- {metric: auc, change: {absolute: 0}}", [], "rule 1 compares with a baseline"),
         ("- {metric: auc, lower_bound: 0.8}", ["--baseline=nowhere"], "no such folder"),
         (None, ["--baseline=jobs/a"], "--baseline: only with --rules"),
-        (None, ["--rules=nowhere.yaml"], "--rules=nowhere.yaml: cannot be read"),
+        (None, ["--rules=nowhere.yaml"], "--rules=nowhere.yaml: No such file"),
     ],
 )
 def test_wrong_rules_print_one_line(tmp_path, capsys, rules, flags, message):
