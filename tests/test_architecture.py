@@ -52,6 +52,8 @@ TRAINER = {
     "api": "vertex roles training evaluation prediction export inputs data_validation job_dir "
     "metrics cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
+    "pipelines": "tuning watching gating sandboxing evaluation release prediction export "
+    "data_validation vertex kubernetes config schema storage console errors job_layout",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer job_layout",
@@ -69,7 +71,6 @@ TRAINER = {
     "gating": "engines passes release prediction reporting export metrics inputs config "
     "schema storage console errors",
     "sandboxing": "prediction export features config schema storage console errors",
-    "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
     "release": "vertex export config storage console errors",
     "prediction": "engines export inputs features config schema storage console errors job_layout",

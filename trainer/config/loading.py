@@ -177,6 +177,8 @@ def describe_problem(problem: Mapping[str, Any], known: Iterable[str] = ()) -> s
     # The texts of pydantic name Python's types.
     if kind in ("model_type", "dict_type"):
         return f"{given}: write 'name: value' lines, or {{name: value}}"
+    if kind == "string_type":
+        return f"{given}: write a text; a number, a date, yes and no are in quotes"
     if kind in ("list_type", "tuple_type"):
         return f"{given}: write a list, such as [a, b]"
     return f"{given}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

@@ -9,6 +9,7 @@ your data. If the job's config.yaml names your code, --allow_code imports it.
 """
 
 from pathlib import Path
+from typing import Optional
 
 from absl import flags
 
@@ -30,15 +31,29 @@ def main(argv: list[str]) -> int:
     Raises:
         UserError: the job cannot be evaluated, or the page cannot be written.
     """
-    if argv and not argv[0].startswith("-"):
-        argv = [f"--job_dir={argv[0]}", *argv[1:]]
-    values = arguments.parse_flags("trainer.report", _define, argv, __doc__)
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require(values, "job_dir")
     with commands.open_storage(values) as copies:
         show(_run(values, copies))
     return 0
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they request only help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is invalid or missing.
+    """
+    if argv and not argv[0].startswith("-"):
+        argv = [f"--job_dir={argv[0]}", *argv[1:]]
+    values = arguments.parse_flags("trainer.report", _define, argv, __doc__)
+    if values is not None:
+        arguments.require(values, "job_dir")
+    return values
 
 
 def _define(values: flags.FlagValues) -> None:

@@ -1,5 +1,6 @@
 """The rules of the gate: a YAML file, which is validated before any row is read."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 
@@ -135,15 +136,9 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
         sign = -1 if choose_direction(known[0], "auto") == "max" else 1
         change = Change(relative=sign * DEFAULT_CHANGE)
         return Rules(rules=[Rule(metric=known[0], change=change)])
-    rules = parse_rules(path)
+    rules = parse_rules(path, [schema.task])
     for number, rule in enumerate(rules.rules, start=1):
         where = f"--rules={path}: rule {number}"
-        if rule.metric not in (*known, *LATENCIES, SIZE):
-            every = (*known, *LATENCIES, SIZE)
-            raise UserError(
-                f"{where}: no metric {rule.metric!r}{nearest(rule.metric, every)} for a "
-                f"{schema.task} model; use one of {', '.join(every)}"
-            )
         for name in (name.strip() for one in rule.by for name in one.split("*")):
             require_column(name, schema.columns, f"{where}: by")
         if rule.metric in ("precision", "recall"):
@@ -163,11 +158,12 @@ def read_rules_file(path: str) -> Any:
     return read_document(Path(path), f"--rules={path}")
 
 
-def parse_rules(path: str) -> Rules:
-    """Reads rules, whose metrics and columns are not checked: they depend on the model.
+def parse_rules(path: str, tasks: Collection[str] = tuple(METRICS)) -> Rules:
+    """Reads rules; their columns are not checked, because they depend on the model.
 
     Args:
         path: path of the file.
+        tasks: tasks that the model may have.
 
     Raises:
         UserError: the file cannot be read, or a rule is invalid.
@@ -178,10 +174,19 @@ def parse_rules(path: str) -> Rules:
     if not (values.get("rules") if isinstance(values, dict) else values):
         raise UserError(f"--rules={path}: has no rules; write for example {EXAMPLE}")
     try:
-        return Rules.model_validate(values)
+        rules = Rules.model_validate(values)
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
         known = [name for one in (Rules, Rule, Change) for name in one.model_fields]
         message = f"{where}: {describe_problem(first, known)}" if where else describe_problem(first)
         raise UserError(f"--rules={path}: {message}; correct the rule") from error
+    every = [*dict.fromkeys(name for task in tasks for name in METRICS[task]), *LATENCIES, SIZE]
+    for number, rule in enumerate(rules.rules, start=1):
+        if rule.metric not in every:
+            raise UserError(
+                f"--rules={path}: rule {number}: no metric {rule.metric!r}"
+                f"{nearest(rule.metric, every)} for a {' or '.join(tasks)} model; use one of "
+                f"{', '.join(every)}"
+            )
+    return rules

@@ -29,6 +29,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError, nearest
 from trainer.pipelines import render_command, vertex_runs
+from trainer.pipelines.checking import check_steps
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.running import Runner, open_history
 
@@ -67,15 +68,17 @@ def _main(argv: list[str]) -> int:
         return 0
     with commands.open_storage(values):
         pipeline = read_pipeline(words[1])
-        history = open_history(pipeline)
         if words[0] == "list":
-            show(history.describe())
+            show(open_history(pipeline).describe())
             return 0
         names = [step.name for step in pipeline.steps]
         unknown = [name for name in values.force if name not in names]
         if unknown:
             raise UserError(f"--force={unknown[0]}: no such step; use {', '.join(names)}")
-        return Runner(pipeline, history, Console().log, frozenset(values.force)).run()
+        check_steps(pipeline, is_here=True)
+        return Runner(
+            pipeline, open_history(pipeline), Console().log, frozenset(values.force)
+        ).run()
 
 
 def _submit(file: str, values: flags.FlagValues) -> None:

@@ -48,6 +48,19 @@ class Step(BaseModel):
     flags: dict[str, _Value] = {}
     task: dict[str, _Value] = {}
 
+    @field_validator("flags", "task", mode="before")
+    @classmethod
+    def _check_values(cls, values: Any) -> Any:
+        for name, value in values.items() if isinstance(values, dict) else ():
+            for one in value if isinstance(value, list) else [value]:
+                kinds = (int, float, str) if isinstance(value, list) else (bool, int, float, str)
+                if not isinstance(one, kinds) or (one is not value and isinstance(one, bool)):
+                    raise ValueError(
+                        f"{name}: got {one!r:.80}: write a text (a date in quotes), a number, "
+                        "true, false, or a list of texts and numbers"
+                    )
+        return values
+
     @field_validator("command")
     @classmethod
     def _check_command(cls, value: str) -> str:
@@ -106,9 +119,10 @@ def read_pipeline(name: str) -> Pipeline:
     try:
         pipeline = Pipeline.model_validate(values)
     except ValidationError as error:
-        first: Any = error.errors()[0]
+        first: Any = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path}: {where}: {first['msg']}; correct the file") from error
+        message = config_lib.describe_problem(first, [*Pipeline.model_fields, *Step.model_fields])
+        raise UserError(f"{path}: {where}: {message}; correct the file") from error
     pipeline.fingerprint = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     known: dict[str, Step] = {}
     for step in pipeline.steps:

@@ -11,6 +11,7 @@ from trainer.errors import UserError
 from trainer.kubernetes.command_line import define_pod, read_request
 from trainer.kubernetes.documents import to_yaml
 from trainer.pipelines import cloud_build, kubeflow, rendering
+from trainer.pipelines.checking import check_steps
 from trainer.pipelines.definition import read_pipeline
 
 _EVERY = ("name", "image", "output", "kfp", "cloudbuild")
@@ -121,8 +122,10 @@ def _render_job(file: str, values: flags.FlagValues) -> None:
     others = [name for name in values if name not in ("accelerator", *_TRIGGER)]
     _check_effect(values, others, "without --kfp or --cloudbuild")
     request = read_request(values, {}, [])
+    pipeline = read_pipeline(file)
+    check_steps(pipeline, is_here=False)
     manifest = rendering.render(
-        file, read_pipeline(file), request, values.schedule, values.time_zone, values.queue
+        file, pipeline, request, values.schedule, values.time_zone, values.queue
     )
     following = quote_command("kubectl", "apply", "-f", str(values.output))
     commands.write_result(to_yaml([manifest]), values.output, following)
@@ -131,6 +134,7 @@ def _render_job(file: str, values: flags.FlagValues) -> None:
 def _render_kfp(file: str, values: flags.FlagValues) -> None:
     _check_effect(values, KFP, "with --kfp")
     pipeline = read_pipeline(file)
+    check_steps(pipeline, is_here=False)
     machines = kubeflow.Machines(
         values.image,
         values.cpu,

@@ -28,6 +28,7 @@ baseline did not answer; 75 a temporary error, so try again.
 
 import datetime
 from pathlib import Path
+from typing import Optional
 
 from absl import flags
 
@@ -61,11 +62,9 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_export_flags("trainer.push", _define, argv, __doc__ or "")
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require(values, "to")
-    _check_flags(values)
     with commands.open_storage(values) as copies:
         deployment = Deployment(values.to)
         if values.list:
@@ -78,6 +77,22 @@ def _main(argv: list[str]) -> int:
                 values.to, deployment.read(), _get_options(values), show, values.rehearse
             )
         return status
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they request only help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is invalid or missing.
+    """
+    values = arguments.parse_export_flags("trainer.push", _define, argv, __doc__ or "")
+    if values is not None:
+        arguments.require(values, "to")
+        _check_flags(values)
+    return values
 
 
 def _change(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:

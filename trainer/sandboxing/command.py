@@ -52,23 +52,53 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_export_flags("trainer.sandbox", _define, argv, __doc__ or "")
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
-    if values.warm_up:
-        require_serving_api("warm-up requests", ", or add --nowarm_up")
-    if any([check_address(address)["grpc"] for address in values.server]):
-        require_serving_api("requests over gRPC")
+    pythons = require_programs(values)
     with (
         commands.open_storage(values) as copies,
         tempfile.TemporaryDirectory(prefix="sandbox-") as folder,
     ):
-        return _run(values, Path(folder, WARM_UP_REQUESTS), copies)
+        return _run(values, pythons, Path(folder, WARM_UP_REQUESTS), copies)
 
 
-def _run(values: flags.FlagValues, requests: Path, copies: storage.Copies) -> int:
-    pythons = [find_python(python) for python in values["with"].value or ()]
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they request only help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is invalid or missing.
+    """
+    values = arguments.parse_export_flags("trainer.sandbox", _define, argv, __doc__ or "")
+    if values is not None:
+        arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+        for address in values.server:
+            check_address(address)
+    return values
+
+
+def require_programs(values: flags.FlagValues) -> list[str]:
+    """Checks that what the flags need is installed; returns the paths of --with.
+
+    Args:
+        values: the checked flags.
+
+    Raises:
+        UserError: a package or a Python is missing.
+    """
+    if values.warm_up:
+        require_serving_api("warm-up requests", ", or add --nowarm_up")
+    if any(check_address(address)["grpc"] for address in values.server):
+        require_serving_api("requests over gRPC")
+    return [find_python(python) for python in values["with"].value or ()]
+
+
+def _run(
+    values: flags.FlagValues, pythons: Sequence[str], requests: Path, copies: storage.Copies
+) -> int:
     export = fetch_export(*arguments.get_export(values), copies)
     other = fetch_export(values.baseline, "--baseline", copies) if values.baseline else None
     for folder in (export, other):

@@ -18,8 +18,7 @@ from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
 from trainer.cluster.forking import ForkServer
-from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
-from trainer.config.flags import parse_command_line
+from trainer.config.flags import CommandLine
 from trainer.config.search_space import (
     SearchSpace,
     load_space,
@@ -33,9 +32,10 @@ from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.job_layout import STUDY
 from trainer.tuning import judging, locks, report, tensorboard
+from trainer.tuning.command_line import DEFAULT_TRIALS, parse
 from trainer.tuning.rehearsal import rehearse
 from trainer.tuning.search import Search, choose_objectives, to_flags
-from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
+from trainer.tuning.study import SAMPLERS, Study, check_name, import_optuna
 from trainer.tuning.trials import (
     DRAWING,
     MODULES,
@@ -46,16 +46,7 @@ from trainer.tuning.trials import (
     Trials,
 )
 
-USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
-
-  python -m trainer.tune --study_dir=studies/census --tuning=census -- \\
-      --hparams=census --train_data=train.csv --eval_data=eval.csv
-  python -m trainer.tune --study_dir=studies/rate --search='learning_rate=log:1e-3..1' -- ...
-
-Each trial is a short job of python -m trainer.task with the flags after --. The same command
-continues a search that was stopped."""
 FULL_FOLDER = "full"
-DEFAULT_TRIALS = 20
 
 
 class Options(NamedTuple):
@@ -91,11 +82,10 @@ def main(argv: list[str]) -> int:
     Raises:
         UserError: a name, a value or the data are wrong, or no trial succeeded.
     """
-    own, task_flags = split_task_flags(argv)
-    values = parse_flags("trainer.tune", _define, own, USAGE, stray_hint=TASK_FLAGS_HINT)
-    if values is None:
+    parsed = parse(argv)
+    if parsed is None:
         return 0
-    options = _read_options(values, task_flags)
+    options = read_options(*parsed)
     signals = Signals()
     _search(options, signals)
     if signals.received:
@@ -106,65 +96,20 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _define(values: flags.FlagValues) -> None:
-    texts = {
-        "study_dir": (None, "folder of the search: its trials, best.yaml, plots"),
-        "tuning": (None, "search space: a name in hparams/tuning/ or a file"),
-        "objectives": (None, "one metric of the evaluation, or two; unset: that of the space"),
-        "rules": (None, "rules of trainer.gate; a trial that violates one is infeasible"),
-        "baseline": (None, "export or job that the rules compare with"),
-        "sampler": ("", f"{', '.join(SAMPLERS)}; unset: that of the space, else tpe"),
-        "pruner": ("median", f"what ends a trial that falls behind: {', '.join(PRUNERS)}"),
-    }
-    for name, (default, described) in texts.items():
-        flags.DEFINE_string(name, default, described, flag_values=values)
-    flags.DEFINE_multi_string(
-        "search", [], "a parameter: NAME=log:1e-4..1, NAME=int:1..8, NAME=A|B", flag_values=values
-    )
-    numbers = {
-        "max_trials": (None, f"trials; unset: as in the space, else {DEFAULT_TRIALS}"),
-        "parallel": (
-            None,
-            "trials at a time; unset: as in the space, at most one per core, else half the cores",
-        ),
-        "evaluations": (3, "evaluations of a trial"),
-        "seed": (1, "seed of the sampler"),
-    }
-    for name, (count, described) in numbers.items():
-        flags.DEFINE_integer(name, count, described, 0, flag_values=values)
-    flags.DEFINE_float("max_hours", None, "hours of the whole search", flag_values=values)
-    flags.DEFINE_float(
-        "share", 0.2, "share of the full job's steps that a trial trains", flag_values=values
-    )
-    switches = {
-        "keep_checkpoints": "whether pruned and failed trials keep their checkpoints",
-        "then_train": "train fully with the best values, in --job_dir or STUDY_DIR/full",
-        "warm_start": "whether that job starts from the best trial's checkpoint",
-    }
-    for name, described in switches.items():
-        flags.DEFINE_boolean(name, False, described, flag_values=values)
+def read_options(values: flags.FlagValues, command: CommandLine) -> Options:
+    """Returns the search that flags describe, after reading the files that they name.
 
+    Args:
+        values: the flags of the command.
+        command: the flags of trainer.task.
 
-def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
+    Raises:
+        UserError: Optuna is missing, or a file or a value is invalid.
+    """
     import_optuna()
-    if not values.study_dir:
-        raise UserError("--study_dir: not given; name a folder for the search")
-    if storage.is_remote(values.study_dir):
-        raise UserError(
-            f"--study_dir={values.study_dir}: a search needs a folder on this machine; copy it "
-            "to the bucket afterwards"
-        )
     if not Path(values.study_dir, STUDY).exists():
         # Earlier versions have searched in such folders.
         storage.refuse_job(values.study_dir, "--study_dir")
-    if not task_flags:
-        raise UserError("nothing after --; write -- and the flags of trainer.task")
-    _check_numbers(values)
-    command = parse_command_line(task_flags)
-    if command is None:
-        raise UserError("--help after --: python -m trainer.task --help lists these flags")
-    if command.dry_run or command.reuse or command.fresh is not None:
-        raise UserError("--dry_run, --reuse and --fresh: not for a search; remove them after --")
     space = _read_space(values)
     config = config_lib.load_config(command.hparams, command.overrides)
     if config.experiment or config.tfx.trainer_fn:
@@ -174,7 +119,6 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
         )
     sampler = values.sampler or space.algorithm or "tpe"
     check_name("sampler", sampler, SAMPLERS)
-    check_name("pruner", values.pruner, PRUNERS)
     names = [name for name in (values.objectives or "").split(",") if name]
     overrides = {k: v for k, v in command.overrides.items() if k != "job_dir"}
     search = Search(
@@ -227,18 +171,6 @@ def _add_rules(search: Search, values: flags.FlagValues, config: config_lib.Conf
     if search.is_judged:
         judging.check_data(config)
     return search
-
-
-def _check_numbers(values: flags.FlagValues) -> None:
-    for name in ("max_trials", "parallel", "evaluations"):
-        if values[name].value == 0:
-            raise UserError(f"--{name}=0: give a number from 1")
-    if not 0 < values.share <= 1:
-        raise UserError(f"--share={values.share:g}: give a share above 0 and up to 1")
-    if values.max_hours is not None and not values.max_hours > 0:
-        raise UserError(f"--max_hours={values.max_hours:g}: give a number above 0")
-    if values.warm_start and not values.then_train:
-        raise UserError("--warm_start: only with --then_train; add it")
 
 
 def _read_space(values: flags.FlagValues) -> SearchSpace:

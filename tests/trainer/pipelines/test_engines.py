@@ -11,7 +11,11 @@ from trainer.pipelines import command
 
 pytestmark = pytest.mark.quick
 STEPS = [
-    {"name": "check data", "command": "schema check", "flags": {"data": "gs://a-bucket/d/*.csv"}},
+    {
+        "name": "check data",
+        "command": "schema check",
+        "flags": {"data": "gs://a-bucket/d/*.csv", "schema": "schemas/census.yaml"},
+    },
     {
         "name": "train",
         "command": "task",
@@ -19,7 +23,11 @@ STEPS = [
     },
     {
         "command": "gate",
-        "flags": {"candidate": "{train.job_dir}", "baseline": "gs://a-bucket/served"},
+        "flags": {
+            "candidate": "{train.job_dir}",
+            "baseline": "gs://a-bucket/served",
+            "data": "gs://a-bucket/late/*.csv",
+        },
     },
     {"command": "push", "flags": {"job_dir": "{train.job_dir}", "to": "gs://a-bucket/served"}},
 ]
@@ -73,10 +81,11 @@ def test_kfp_compiles_the_steps_and_loads_them_again(write, capsys, tmp_path):
     run = "{{$.inputs.parameters['run']}}"
     job = f"gs://a-bucket/jobs/{run}-train"
     wanted = {
-        "check-data": ["trainer.schema", "check", "--data=gs://a-bucket/d/*.csv"],
+        "check-data": ["trainer.schema", "check", "--data=gs://a-bucket/d/*.csv",
+                       "--schema=schemas/census.yaml"],
         "train": ["trainer.task", "--hparams=census", f"--job_dir={job}", "--epochs=2"],
         "gate": ["trainer.gate", f"--candidate={job}", "--baseline=gs://a-bucket/served",
-                 "--may_be_first"],
+                 "--data=gs://a-bucket/late/*.csv", "--may_be_first"],
         "push": ["trainer.push", f"--job_dir={job}", "--to=gs://a-bucket/served"],
     }  # fmt: skip
     for name, words in wanted.items():

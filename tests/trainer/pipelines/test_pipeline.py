@@ -232,6 +232,80 @@ def test_what_is_wrong_in_the_file_is_named(work, capfd):
     assert work(CHECK, flags=["--force=x"])[0] == 2
 
 
+TASK = {"command": "task", "flags": {"data.schema_file": "schema.yaml", "job_dir": "jobs/{key}"}}
+GATE = {"command": "gate", "flags": {"candidate": "jobs/a", "data": "data.csv"}}
+
+
+@pytest.mark.parametrize(
+    ("step", "flags", "words"),
+    [
+        (PUSH, {"keepp": 2}, "--keepp: no such flag; did you mean --keep?"),
+        (PUSH, {"keep": 0}, "--keep=0: write a positive integer"),
+        (PUSH, {"keep": None}, "keep: got None: write a text"),
+        (PUSH, {"keep": [True]}, "keep: got True: write a text"),
+        (PUSH, {"force": True}, "--force: give the reason"),
+        (PUSH, {"help": True}, "would only print its help"),
+        (PUSH, {"storage.timeout_secs": "x"}, "--storage.timeout_secs: got 'x'"),
+        (GATE, {"candidat": "x"}, "--candidat: no such flag; did you mean --candidate?"),
+        (GATE, {"threshold": float("nan")}, "--threshold=nan: write a finite number"),
+        (GATE, {"rules": "not/there.yaml"}, "--rules=not/there.yaml: No such file"),
+        (GATE, {"rules": "rules.yaml"}, "no metric 'auk'; did you mean auc?"),
+        (GATE, {"data": ["a.csv", "b.csv"]}, "--data is given with 2 values; the last one counts"),
+        (TASK, {"max_stepz": 3}, "--max_stepz: no such flag; did you mean --max_steps?"),
+        (TASK, {"max_steps": -1}, "--train.max_steps: got '-1'"),
+        (TASK, {"hparams": "not/there.yaml"}, "hparams: no file 'not/there.yaml'"),
+        (TASK, {"data.schema_file": "rules.yaml"}, "schema "),
+        (TASK, {"print_config": True}, "--print_config: the step would only print"),
+        (
+            {"command": "sandbox", "flags": {"job_dir": "jobs/a", "warm_up": False}},
+            {"server": "x"},
+            "--server=x",
+        ),
+        ({"command": "report", "flags": {}}, {"importance_rows": -1}, "--importance_rows=-1"),
+        ({"command": "predict", "flags": {"job_dir": "j"}}, {}, "--row=JSON or --data=FILES"),
+        ({"command": "evaluate", "flags": {}}, {"data": "x.csv"}, "--job_dir: not given"),
+        ({"command": "join_labels", "flags": {"job_dir": "j"}}, {}, "--requests: not given"),
+        ({"command": "schema infer", "flags": {}}, {"data": "x.csv"}, "--label: not given"),
+    ],
+)
+def test_a_wrong_flag_of_the_last_step_is_found_before_the_first(work, capfd, step, flags, words):
+    Path("rules.yaml").write_text("- {metric: auk, lower_bound: 0.5}\n")
+    status, events = work(CHECK, {**step, "flags": {**step["flags"], **flags}})
+    (line,) = capfd.readouterr().err.splitlines()
+    assert status == 2 and words in line and line.startswith("error: ")
+    assert not events and not Path("runs/runs.jsonl").exists()
+
+
+def test_a_wrong_search_is_found_before_the_first_step(work, capfd):
+    tune = {
+        "command": "tune",
+        "flags": {"study_dir": "studies/a", "search": ["dropout=0..2"]},
+        "task": {"data.schema_file": "schema.yaml", "train_data": "data.csv"},
+    }
+    assert work(CHECK, tune) == (2, [])
+    assert (
+        "step tune: --search=dropout=0..2: a trial with '2.0' would fail" in capfd.readouterr().err
+    )
+    assert not Path("studies").exists()
+
+
+def test_a_file_that_an_earlier_step_writes_is_not_read_before(work, capfd):
+    infer = {
+        "command": "schema infer",
+        "flags": {"data": "data.csv", "label": "bought", "output": "made/schema.yaml"},
+    }
+    task = {
+        "command": "task",
+        "flags": {
+            "data.schema_file": "{schema_infer.output}",
+            "hparams": "made/schema.yaml/hparams.yaml",
+        },
+    }
+    _, events = work({**infer, "flags": {**infer["flags"], "label": "nothing"}}, task)
+    # The first step is the one that fails.
+    assert list_ran(events) == ["schema_infer"]
+
+
 def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, capfd):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     assert command.main(["run", "p.yaml"]) == 0

@@ -30,6 +30,15 @@ def render(tmp_path, monkeypatch):
     return run
 
 
+def test_the_flags_of_the_steps_are_checked(render, capsys):
+    steps = [*PIPELINE["steps"], {"command": "push", "flags": {"to": "served", "keepp": 2}}]
+    assert render(*BASE, steps=steps) == (2, None)
+    assert "step push: --keepp: no such flag; did you mean --keep?" in capsys.readouterr().err
+    # The files that steps name are those of the claim, not those of this folder.
+    flags = {"candidate": "jobs/a", "data": "x.csv", "rules": "not/here.yaml"}
+    assert render(*BASE, steps=[{"command": "gate", "flags": flags}])[0] == 0
+
+
 def _read(value, kind):
     """Returns the object of the client of Kubernetes, which has each field of the manifest."""
     client = pytest.importorskip("kubernetes").client
