@@ -30,6 +30,7 @@ class Subject(NamedTuple):
         rows: number of rows.
         candidate: metrics of the candidate.
         baseline: metrics of the baseline; None if there is none.
+        groups: number of groups of these rows; None: each row is a group.
     """
 
     by: str
@@ -37,6 +38,27 @@ class Subject(NamedTuple):
     rows: int
     candidate: Measured
     baseline: Optional[Measured]
+    groups: Optional[int] = None
+
+    @property
+    def num_groups(self) -> int:
+        """Number of groups that are resampled."""
+        return self.rows if self.groups is None else self.groups
+
+    def find_interval(
+        self, metric: str, estimate: float, samples: np.ndarray, confidence: float
+    ) -> tuple[float, float]:
+        """Returns the interval of an estimate; NaN if the rows have too few groups for one.
+
+        Args:
+            metric: name of the metric.
+            estimate: value for all rows.
+            samples: [samples]; NaN where undefined.
+            confidence: share of samples inside, from 0 to 1.
+        """
+        if self.num_groups < resampling.MIN_GROUPS and metric not in (*LATENCIES, SIZE):
+            return float("nan"), float("nan")
+        return resampling.find_interval(estimate, samples, confidence)
 
     @property
     def name(self) -> str:
@@ -71,7 +93,12 @@ def measure_subjects(
                 _add_costs(one[0], model, settings.seed)
         for (value, index), *both in zip(places, *measured):
             rows = num_rows if index is None else len(index)
-            subjects.append(Subject(by, value, rows, both[0], both[1] if len(both) > 1 else None))
+            theirs = both[1] if len(both) > 1 else None
+            drawn = settings.groups
+            if drawn is not None and index is not None:
+                drawn = drawn[index]
+            groups = None if drawn is None else len(np.unique(drawn))
+            subjects.append(Subject(by, value, rows, both[0], theirs, groups))
     return subjects
 
 
@@ -94,7 +121,14 @@ def compare_tallies(
         _add_costs(listed[0].measured, model, seed)
     theirs = {(one.by, one.value): one.measured for one in found[-1]} if baseline else {}
     return [
-        Subject(one.by, one.value, one.rows, one.measured, theirs.get((one.by, one.value)))
+        Subject(
+            one.by,
+            one.value,
+            one.rows,
+            one.measured,
+            theirs.get((one.by, one.value)),
+            one.groups,
+        )
         for one in found[0]
     ]
 

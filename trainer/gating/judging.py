@@ -8,12 +8,13 @@ import numpy as np
 
 from trainer.gating.comparison import Subject
 from trainer.gating.measured import Measured
-from trainer.gating.resampling import find_interval
+from trainer.gating.resampling import MIN_GROUPS, find_interval
 from trainer.gating.rules import LATENCIES, SIZE, Rule, Rules
 from trainer.release.verdict import BLESSED, INCONCLUSIVE, NOT_BLESSED
 
 PASS, FAIL, WITHIN_NOISE = "pass", "fail", "inconclusive"
 FEW_ROWS, NO_BASELINE, UNDEFINED = "too few rows", "no baseline", "undefined"
+FEW_GROUPS = "too few groups"
 # The number of rows that would decide is not given if it exceeds this multiple of the rows.
 MAX_TIMES = 1_000
 
@@ -31,9 +32,10 @@ class Check(NamedTuple):
         bound: the bound of the rule.
         is_lower: whether the value must be at least the bound; otherwise, at most the bound.
         rows: number of rows.
-        verdict: pass, fail, inconclusive, too few rows, no baseline or undefined.
+        verdict: pass, fail, inconclusive, too few rows, too few groups, no baseline or undefined.
         more_rows: number of additional rows that would decide; None if the check is decided, or
             the number unknown.
+        groups: number of groups that are resampled; None if there are enough of them.
     """
 
     rule: int
@@ -47,14 +49,19 @@ class Check(NamedTuple):
     rows: int
     verdict: str
     more_rows: Optional[int]
+    groups: Optional[int] = None
 
     def describe(self) -> str:
         """Returns one line."""
         sign = ">=" if self.is_lower else "<="
         text = f"{self.verdict}: rule {self.rule}, {self.where}: {self.what} {sign} {self.bound:g}"
         if math.isfinite(self.value):
-            text += f"; value {self.value:.5g} [{self.low:.5g}, {self.high:.5g}]"
+            text += f"; value {self.value:.5g}"
+        if math.isfinite(self.low):
+            text += f" [{self.low:.5g}, {self.high:.5g}]"
         text += f", {self.rows:,} rows"
+        if self.verdict == FEW_GROUPS:
+            text += f" in {self.groups} group(s); an interval needs {MIN_GROUPS}"
         if self.verdict == WITHIN_NOISE:
             text += (
                 f"; about {self.more_rows:,} more rows would decide"
@@ -147,14 +154,17 @@ def _decide(
     elif series is None:
         outcome = (nan, nan, nan, NO_BASELINE)
     else:
-        value, (low, high) = series[0], find_interval(*series, rules.confidence)
-        outcome = (value, low, high, _compare(value, low, high, bound, is_lower))
+        low, high = subject.find_interval(rule.metric, *series, rules.confidence)
+        outcome = (series[0], low, high, _compare(series[0], low, high, bound, is_lower))
     value, low, high, verdict = outcome
     more_rows = None
     if verdict == WITHIN_NOISE:
         if rule.metric not in (*LATENCIES, SIZE):
             more_rows = _count_more(subject.rows, value, low, high, bound)
         verdict = PASS if rule.within_noise == "pass" else verdict
+    groups = None
+    if verdict == UNDEFINED and math.isfinite(value) and subject.num_groups < MIN_GROUPS:
+        verdict, groups = FEW_GROUPS, subject.num_groups
     return Check(
         number,
         subject.name,
@@ -167,6 +177,7 @@ def _decide(
         subject.rows,
         verdict,
         more_rows,
+        groups,
     )
 
 
@@ -208,14 +219,18 @@ def _judge_gap(
     values = [one.candidate.values[rule.metric] for one in parts]
     samples = np.stack([one.candidate.samples[rule.metric] for one in parts])
     gap = max(values) - min(values)
+    groups = min(one.num_groups for one in parts)
+    worst, best = parts[int(np.argmin(values))].value, parts[int(np.argmax(values))].value
+    where = f"{by} ({worst} to {best})"
+    if groups < MIN_GROUPS:
+        few = FEW_GROUPS
+        return Check(number, where, what, gap, nan, nan, bound, False, rows, few, None, groups)
     low, high = find_interval(gap, samples.max(axis=0) - samples.min(axis=0), rules.confidence)
     verdict = _compare(gap, max(0.0, low), high, bound, False)
     more_rows = None
     if verdict == WITHIN_NOISE:
         more_rows = _count_more(rows, gap, low, high, bound)
         verdict = PASS if rule.within_noise == "pass" else verdict
-    worst, best = parts[int(np.argmin(values))].value, parts[int(np.argmax(values))].value
-    where = f"{by} ({worst} to {best})"
     return Check(number, where, what, gap, low, high, bound, False, rows, verdict, more_rows)
 
 
@@ -223,9 +238,10 @@ def conclude(checks: Sequence[Check]) -> str:
     """Returns the verdict: not blessed if a check fails, inconclusive if one is within noise.
 
     Args:
-        checks: checks that `judge` returned. An undefined check also makes it inconclusive.
+        checks: checks that `judge` returned. An undefined check, and one with too few groups, also
+            make it inconclusive.
     """
     verdicts = {check.verdict for check in checks}
     if FAIL in verdicts:
         return NOT_BLESSED
-    return INCONCLUSIVE if verdicts & {WITHIN_NOISE, UNDEFINED} else BLESSED
+    return INCONCLUSIVE if verdicts & {WITHIN_NOISE, UNDEFINED, FEW_GROUPS} else BLESSED

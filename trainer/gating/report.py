@@ -12,7 +12,6 @@ from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, GATE_PAGE, GATE_REPORT, GATE_SUMMARY
 from trainer.gating.comparison import Subject
 from trainer.gating.judging import PASS, WITHIN_NOISE, Check
-from trainer.gating.resampling import find_interval
 from trainer.gating.rules import Rules
 from trainer.release.verdict import BLESSED
 from trainer.reporting import html
@@ -118,17 +117,16 @@ def describe_subject(subject: Subject, confidence: float) -> dict[str, Any]:
         samples = subject.candidate.samples[name]
         found: dict[str, Any] = {
             "candidate": value,
-            "candidate_interval": find_interval(value, samples, confidence),
+            "candidate_interval": subject.find_interval(name, value, samples, confidence),
         }
         if subject.baseline is not None:
-            theirs = subject.baseline.values[name]
+            theirs, other = subject.baseline.values[name], subject.baseline.samples[name]
             change = value - theirs
-            difference = samples - subject.baseline.samples[name]
             found.update(
                 baseline=theirs,
-                baseline_interval=find_interval(theirs, subject.baseline.samples[name], confidence),
+                baseline_interval=subject.find_interval(name, theirs, other, confidence),
                 change=change,
-                change_interval=find_interval(change, difference, confidence),
+                change_interval=subject.find_interval(name, change, samples - other, confidence),
             )
         metrics[name] = found
     return {"by": subject.by, "value": subject.value, "rows": subject.rows, "metrics": metrics}
@@ -180,6 +178,7 @@ def _describe_metrics(outcome: Outcome, width: Optional[int]) -> list[str]:
         if "baseline" in found:
             low, high = found["change_interval"]
             row[2] = f"{found['baseline']:.5g}"
-            row[3] = f"{found['change']:+.3g} [{low:+.3g}, {high:+.3g}]"
+            row[3] = f"{found['change']:+.3g}"
+            row[3] += f" [{low:+.3g}, {high:+.3g}]" if math.isfinite(low) else ""
         table.append(row)
     return format_table(table, width=width)

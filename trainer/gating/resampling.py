@@ -25,6 +25,11 @@ MAX_SAMPLES, MIN_SAMPLES = 1_000, 200
 # About the number of draws of all samples together, and of those that are in memory at once.
 MAX_DRAWS, CHUNK_DRAWS = 20_000_000, 1_000_000
 
+# Resampling fewer groups than this gives too narrow an interval, and one group an interval of width
+# 0. Cameron and Miller ("A Practitioner's Guide to Cluster-Robust Inference", 2015) call fewer than
+# 20 to 50 groups few.
+MIN_GROUPS = 20
+
 
 def count_samples(num_rows: int) -> int:
     """Returns how many samples are drawn.

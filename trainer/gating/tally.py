@@ -34,12 +34,14 @@ class TalliedSlice(NamedTuple):
         value: value of the slice.
         rows: number of rows.
         measured: its metrics.
+        groups: number of groups that have rows of the slice.
     """
 
     by: str
     value: str
     rows: int
     measured: Measured
+    groups: int
 
 
 def group_rows(numbers: np.ndarray) -> np.ndarray:
@@ -98,8 +100,8 @@ class Tally(tally.Tally):
             found += measured[:MAX_SLICES]
         return found
 
-    def _measure(self, one: Slice, counts: np.ndarray) -> tuple[int, Measured]:
-        """Returns the number of rows and the metrics of the sums of a slice."""
+    def _measure(self, one: Slice, counts: np.ndarray) -> tuple[int, Measured, int]:
+        """Returns the number of rows, the metrics of the sums of a slice, and their groups."""
         task, threshold = self.detail.task, self.detail.threshold
         tables = self.read(one)
         values: dict[str, np.ndarray] = {}
@@ -111,7 +113,8 @@ class Tally(tally.Tally):
             values.update(measure_bins(tables.ranked[None]))
             resampled = counts @ tables.ranked_groups.reshape(NUM_GROUPS, -1)
             samples.update(measure_bins(resampled.reshape(len(counts), -1, 2)))
-        return tables.rows, Measured({name: float(one[0]) for name, one in values.items()}, samples)
+        measured = Measured({name: float(one[0]) for name, one in values.items()}, samples)
+        return tables.rows, measured, int(np.any(tables.sums, axis=1).sum())
 
     def require_rows_of(self, other: "Tally") -> None:
         """Checks that another model has read the same rows and labels.

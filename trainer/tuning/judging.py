@@ -14,7 +14,7 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.export.choose import find_export
 from trainer.export.fingerprint import EXTRA, GATE_REPORT
-from trainer.gating.judging import FAIL, PASS, UNDEFINED, WITHIN_NOISE
+from trainer.gating.judging import FAIL, FEW_GROUPS, PASS, UNDEFINED, WITHIN_NOISE
 from trainer.gating.rules import load_rules, read_rules_file
 from trainer.release.verdict import STATUS
 from trainer.tuning.search import COSTS, Search
@@ -165,7 +165,7 @@ def _measure_violation(check: dict[str, Any]) -> float:
     """Returns how far a check is beyond its bound; a check that the gate lets pass is not."""
     if check["verdict"] == UNDEFINED:
         return 1.0
-    if check["verdict"] not in (PASS, FAIL, WITHIN_NOISE):
+    if check["verdict"] not in (PASS, FAIL, WITHIN_NOISE, FEW_GROUPS):
         # Too few rows: not judged.
         return 0.0
     difference = check["bound"] - check["value"]

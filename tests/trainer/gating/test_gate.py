@@ -92,7 +92,7 @@ def test_slices_gaps_and_costs(gate, jobs, tmp_path):
     document = gate(
         3,
         f"--baseline={jobs['good']}",
-        "--group=level",
+        "--group=age",
         rules={
             "min_rows": 60,
             "rules": [
@@ -118,6 +118,32 @@ def test_slices_gaps_and_costs(gate, jobs, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/", "") and "<script" not in page
 
 
+def test_too_few_groups_do_not_decide(gate, jobs, make, tmp_path, monkeypatch):
+    rules = [
+        {"metric": "auc", "change": {"absolute": -0.5}, "within_noise": "pass"},
+        {"metric": "auc", "max_gap": 1, "by": ["city"]},
+        {"metric": "size_mb", "upper_bound": 100},
+    ]
+    flags = [f"--baseline={jobs['good']}", "--by=city"]
+    # Five levels. All samples of one group would be equal, which is no certainty.
+    documents = [gate(4, *flags, "--group=level", rules=rules)]
+    monkeypatch.setattr("trainer.metrics.rows_or_sums.EXACT_ROWS", 100)
+    documents.append(gate(4, *flags, "--group=level", rules=rules))
+    for document in documents:
+        assert document["verdict"] == "inconclusive"
+        checks = document["checks"]
+        assert [one["verdict"] for one in checks] == ["too few groups", "too few groups", "pass"]
+        assert checks[0]["groups"] == 5 and checks[0]["value"] == 0 and checks[0]["low"] is None
+        assert document["metrics"][0]["metrics"]["auc"]["change_interval"] == [None, None]
+    summary = (tmp_path / "candidate/assets.extra/gate.txt").read_text()
+    assert "in 5 group(s); an interval needs 20" in summary and "nan" not in summary
+    assert gate(0, *flags, "--group=age", rules=rules)["verdict"] == "blessed"
+    # Without --group, each row is a group.
+    few = make.csv(tmp_path / "few.csv", make.rows(12, seed=1))
+    (check, *_) = gate(4, *flags, f"--data={few}", rules=[rules[0]])["checks"]
+    assert (check["verdict"], check["groups"]) == ("too few groups", 12)
+
+
 def test_rows_are_decoded_once(gate, jobs, make, tmp_path, monkeypatch):
     path = make.csv(tmp_path / "late.csv", make.rows(90))
     decoded, decode = [], answers.RowSource._decode
@@ -139,8 +165,8 @@ def test_an_engine_finds_what_this_process_does(gate, jobs, make, large_file, tm
     for number in range(3):
         make.csv(folder / f"part-{number}.csv", make.rows(120, seed=number))
     flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city,city*level"]
-    here = gate(0, *flags, "--group=level")
-    there = gate(0, *flags, "--group=level", "--engine=beam")
+    here = gate(0, *flags, "--group=age")
+    there = gate(0, *flags, "--group=age", "--engine=beam")
     for document in (here, there):
         # Times are measured, and differ.
         for subject in document["metrics"]:
@@ -167,8 +193,8 @@ def test_of_many_rows_only_sums_are_kept(
     # Fewer than the file has rows, and more than a share of it.
     monkeypatch.setattr("trainer.metrics.rows_or_sums.EXACT_ROWS", 100)
     documents += [gate(0, *flags, *more, rules=rules) for more in ([], ["--engine=beam"])]
-    # Slices of several groups; those of city*level have one group each.
-    flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city", "--group=level"]
+    # Slices of many groups.
+    flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city", "--group=age"]
     groups = [gate(0, *flags, *more) for more in ([], ["--engine=beam"])]
     for document in (*documents, *groups):
         for subject in document["metrics"]:

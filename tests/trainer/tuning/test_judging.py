@@ -35,6 +35,7 @@ def _check(rule, value, bound, is_lower=True, verdict="fail", where="all rows"):
         (_check(1, -0.01, 0.0), 0.01),
         # within_noise: pass
         (_check(1, 0.72, 0.8, verdict="pass"), 0.0),
+        (_check(1, 0.72, 0.8, verdict="too few groups"), 0.1),
         (_check(1, None, 0.8, verdict="undefined"), 1.0),
         (_check(1, None, 0.8, verdict="too few rows"), 0.0),
     ],
