@@ -16,7 +16,8 @@ from absl import flags
 from trainer import job_layout, storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
-from trainer.evaluation.command import define_model, read_replaced
+from trainer.errors import UserError
+from trainer.evaluation.command import define_model, read_replaced, require_folder
 from trainer.evaluation.opening import Slicing, open_model, require_sliced_task
 from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import fetch_checkpoints
@@ -80,6 +81,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     find_eval_files(model.config.data, model.schema)
     output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.REPORT}"
     path = copies.open_output(output, "--output", is_file=True)
+    require_folder(path.parent, output)
+    if path.is_dir():
+        raise UserError(f"--output={output}: is a folder; name a file")
     checkpoint = fetch_checkpoints(values.job_dir, values.checkpoint, False, copies)[0]
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.evaluation import page

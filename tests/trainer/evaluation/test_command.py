@@ -12,6 +12,7 @@ import pytest
 import yaml
 from sklearn import metrics as sk
 
+from trainer.config import commands
 from trainer.evaluation import command
 from trainer.metrics import grouping, slices
 from trainer.metrics.grouping import Grouping
@@ -257,6 +258,28 @@ def test_what_needs_no_tensorflow_is_refused_before_it_is_imported(several, tmp_
         )
         assert done.stdout == "2 False\n", (module, done.stderr)
         assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_evaluation(several, tmp_path, capsys):
+    from trainer.evaluation import page_command
+
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for main, output in (
+        (command.main, file),
+        (command.main, file / "report"),
+        (run_with(page_command.main), file / "report.html"),
+        (run_with(page_command.main), tmp_path),
+    ):
+        assert main([f"--job_dir={several.folder}", f"--output={output}"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"--output={output}: " in line and "folder" in line
+    assert file.read_text() == "mine"
+
+
+def run_with(main):
+    """A main that prints a UserError, as the module of its command does."""
+    return lambda argv: commands.run(main, argv)
 
 
 def test_code_of_a_job_runs_only_if_the_user_allows_it(several, tmp_path, capsys, monkeypatch):
