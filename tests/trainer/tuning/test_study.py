@@ -211,7 +211,8 @@ def test_a_space_reaches_beyond_the_rates_of_its_preset(name):
 def test_without_optuna_one_line_says_what_to_install(tmp_path):
     program = (
         "import sys; sys.modules['optuna'] = None; from trainer.tune import main;"
-        "from trainer.config.commands import run; sys.exit(run(main, ['--study_dir=x']))"
+        "from trainer.config.commands import run;"
+        "sys.exit(run(main, ['--study_dir=x', '--', '--hparams=census']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
