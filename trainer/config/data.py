@@ -35,7 +35,7 @@ class DataConfig(Section):
         None,
         gt=0,
         lt=1,
-        description="share of the rows of data.train to evaluate on, chosen by a hash of each row; "
+        description="share of the rows of data.train to evaluate on, chosen by a hash of eval_by; "
         "instead of data.eval",
     )
     eval_after: OptionalStr = Field(
@@ -46,7 +46,7 @@ class DataConfig(Section):
     eval_by: StrList = Field(
         (),
         description="with eval_share: the columns to hash, so that rows with equal values stay "
-        "together; unset: the key, or the whole row. With eval_after: the column of the times; "
+        "together; unset: the key, or all features. With eval_after: the column of the times; "
         "unset: the only date",
     )
     schema_file: OptionalStr = Field(

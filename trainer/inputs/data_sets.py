@@ -53,5 +53,5 @@ def describe_split(data: config_lib.DataConfig) -> str:
     columns = ", ".join(data.eval_by)
     if data.eval_after is not None:
         return f"rows with {columns} from {data.eval_after} on"
-    by = f"by {columns}" if len(data.eval_by) <= 3 else "by the whole row"
+    by = f"by {columns}" if len(data.eval_by) <= 3 else f"by {len(data.eval_by)} columns"
     return f"{100 * (data.eval_share or 0):g} % of the rows, chosen {by}"

@@ -32,6 +32,8 @@ LATER_SHARE = 0.95
 _REMEDY = "is it known before the label? otherwise set use: []"
 # Share of the evaluation rows that may be training rows, beyond the share that chance explains.
 COMMON_SHARE = 0.01
+# Of fewer different rows, a metric says little about others.
+LEAST_DIFFERENT = 50
 
 
 class RowHashes(NamedTuple):
@@ -298,6 +300,22 @@ def find_common_rows(train: RowHashes, evaluation: RowHashes) -> list[str]:
     return [
         f"rows: {100 * common:.0f} % of the evaluation rows are also training rows{expected}; "
         "remove them from one of the files, or divide one file with --eval_share"
+    ]
+
+
+def find_equal_rows(evaluation: RowHashes, num_rows: int) -> list[str]:
+    """Returns a sentence if the evaluation rows are too few different rows to measure a model.
+
+    Args:
+        evaluation: hashes of the evaluation rows, which are part of the data.
+        num_rows: number of the evaluation rows.
+    """
+    different = len(set(evaluation.hashes)) / max(evaluation.limit / 2**64, 2.0**-63)
+    if different >= LEAST_DIFFERENT or num_rows < 2 * different:
+        return []
+    return [
+        f"the {num_rows:,} evaluation rows are only some {max(1, round(different))} different "
+        "rows; name a column that tells rows apart in --eval_by, or give --eval_data"
     ]
 
 

@@ -135,7 +135,7 @@ class Scanned:
             UserError: no row fits the schema.
         """
         bad, num_rows = self._bad, sum(self._rows.values())
-        if bad.limit and not num_rows:
+        if bad.examples and not num_rows:
             raise UserError(
                 f"no row of {len(self._rows)} file(s) fits the schema; the first: {bad.examples[0]}"
             )

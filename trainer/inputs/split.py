@@ -81,7 +81,8 @@ def build_split(data: config_lib.DataConfig, schema: Schema, is_eval: bool) -> O
 
 def _choose_columns(data: config_lib.DataConfig, schema: Schema) -> tuple[str, ...]:
     if data.eval_share is not None:
-        return (schema.key,) if schema.key else tuple(schema.input_columns)
+        # Not the labels: they would divide rows whose features are equal. Not the weight.
+        return (schema.key,) if schema.key else tuple(schema.used_features)
     dates = [name for name, column in schema.columns.items() if column.date]
     if len(dates) != 1:
         found = f"{len(dates)} columns are dates" if dates else "no column of the schema is a date"

@@ -18,7 +18,7 @@ from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.file_identity import find_place
 from trainer.inputs.files import DataFile
-from trainer.inputs.leakage import find_common_rows
+from trainer.inputs.leakage import find_common_rows, find_equal_rows
 from trainer.inputs.scan import Scan
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.inputs.split import build_split
@@ -188,6 +188,9 @@ def prepare_inputs(
     if config.data.is_split:
         _check_split(config.data, train_scan, eval_scan)
         console.log(f"evaluation data: {describe_split(config.data)}")
+        if config.data.eval_by == tuple(schema.used_features):
+            for few in find_equal_rows(eval_scan.hashes, eval_scan.statistics.num_rows):
+                console.log(f"warning: {few}")
     known = " before; unchanged since" if train_known and eval_known else ""
     checked = known or f" in {time.monotonic() - started:.1f} s"
     console.log(
@@ -261,7 +264,8 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
         if not scan.statistics.num_rows:
             raise UserError(
                 f"data.{option}: got {getattr(data, option)}: no row is {part} data "
-                f"({describe_split(data)}); choose another value, or other columns in --eval_by"
+                f"({describe_split(data)}); choose another value, other columns in --eval_by, or "
+                "give the evaluation files in --eval_data"
             )
 
 

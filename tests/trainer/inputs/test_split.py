@@ -1,10 +1,11 @@
 """trainer.inputs.split: one set of files, divided into training and evaluation rows."""
 
 import json
+import random
 
 import pytest
 
-from trainer.config import DataConfig
+from trainer.config import DataConfig, load_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
@@ -13,6 +14,7 @@ from trainer.inputs.file_identity import identify_file
 from trainer.inputs.scan import scan_files
 from trainer.inputs.tables import read_batches
 from trainer.schema import Schema
+from trainer.training.job import prepare
 
 pytestmark = pytest.mark.newest
 
@@ -54,6 +56,72 @@ def test_each_row_is_in_one_part_the_same_in_every_format(make, tmp_path):
     assert not set(train) & set(evaluation)
     assert sorted(train + evaluation) == sorted((row["id"],) for row in rows)
     assert 0.15 < len(evaluation) / len(rows) < 0.35
+
+
+def _write_equal_rows(path, combinations, num_rows=600):
+    """Writes rows of few different values, whose label depends on chance only."""
+    features = [(f"c{number}", number % 3) for number in range(combinations)]
+    generator = random.Random(1)
+    lines = ["city,n,y,w,id\n"]
+    for number in range(num_rows):
+        city, n = generator.choice(features)
+        label, weight = generator.random() < 0.5, generator.random()
+        lines.append(f"{city},{n},{'yes' if label else 'no'},{weight},{number}\n")
+    path.write_text("".join(lines))
+
+
+def _build_equal_schema():
+    """Returns the schema of these rows."""
+    return Schema.model_validate(
+        {
+            "columns": {
+                "city": {"type": "string", "hash_buckets": 10},
+                "n": {"type": "int"},
+                "y": {"type": "string"},
+                "w": {"type": "float"},
+                "id": {"type": "int", "use": []},
+            },
+            "label": {"column": "y", "vocabulary": ["no", "yes"]},
+            "weight": "w",
+        }
+    )
+
+
+def test_neither_the_label_nor_the_weight_decides(tmp_path):
+    path, schema = tmp_path / "a.csv", _build_equal_schema()
+    _write_equal_rows(path, 12)
+    train, evaluation = _read(path, schema, ["city", "n", "y"], eval_share=0.3)
+    assert train and evaluation
+    features = [{row[:2] for row in part} for part in (train, evaluation)]
+    # Rows whose features are equal are on one side, and have both labels there.
+    assert not features[0] & features[1]
+    assert {row[2] for row in train} == {row[2] for row in evaluation} == {"no", "yes"}
+    by_features = {"eval_share": 0.3, "eval_by": ["city", "n"]}
+    assert _read(path, schema, **by_features) == _read(path, schema, eval_share=0.3)
+
+
+@pytest.mark.parametrize("max_bad_rows", [0, 3])
+def test_rows_that_are_all_equal_are_not_divided(make, tmp_path, max_bad_rows):
+    path = tmp_path / "a.csv"
+    _write_equal_rows(path, 1)
+    data = {"train": [str(path)], "eval_share": 0.2, "max_bad_rows": max_bad_rows}
+    config = make.config(str(tmp_path / "job"), data=data)
+    with pytest.raises(UserError, match=r"no row is .*--eval_by, or give .* in --eval_data"):
+        make.prepare(config, _build_equal_schema())
+
+
+@pytest.mark.parametrize(("by", "warns"), [((), 1), (("id",), 0)])
+def test_few_different_evaluation_rows_are_told(make, tmp_path, capsys, by, warns):
+    path = tmp_path / "a.csv"
+    _write_equal_rows(path, 8)
+    schema = _build_equal_schema().model_dump(exclude_unset=True)
+    # Weights make rows different.
+    del schema["weight"]
+    schema["columns"]["w"]["use"] = []
+    data = {"train": [str(path)], "eval_share": 0.4, "eval_by": by}
+    config = make.config(str(tmp_path / "job"), data=data)
+    prepare(config, Schema.model_validate(schema), Console())
+    assert capsys.readouterr().err.count("different rows; name a column") == warns
 
 
 def test_rows_of_a_group_stay_together_and_the_key_is_the_default(make, tmp_path):
@@ -158,6 +226,18 @@ def test_a_job_keeps_its_split(make, tmp_path):
     # Without a key in the schema, the job's own division is kept.
     again = make.prepare(config(0.3), make.schema(key=False))
     assert [s.statistics.num_rows for s in (again.train_scan, again.eval_scan)] == first
+    # As a job of an older version: its columns include the label.
+    by = tuple(make.schema(key=False).input_columns)
+    older = config(0.3, eval_by=by, train=[path])
+    older = older.model_copy(update={"job_dir": str(tmp_path / "older")})
+    job, _ = make.run(older, make.schema(key=False))
+    first = [scan.statistics.num_rows for scan in (job.train_scan, job.eval_scan)]
+    new = config(0.3).model_copy(update={"job_dir": str(tmp_path / "older")})
+    again = make.prepare(new, make.schema(key=False))
+    assert [s.statistics.num_rows for s in (again.train_scan, again.eval_scan)] == first
+    assert again.config.data.eval_by == by
+    stored = load_config(str(tmp_path / "older/config.yaml"), {}).data
+    assert find_eval_files(stored, make.schema(key=False))[0].split.columns == by
     for changed in (config(0.4), config(0.3, eval_by=["city"])):
         with pytest.raises(UserError, match="trained on rows that would now be evaluation rows"):
             make.prepare(changed, make.schema())
