@@ -26,7 +26,7 @@ from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
 from trainer.engines.running import run_pass
 from trainer.errors import UserError, redacts_data
-from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.files import DataFile, find_files, refuse_inputs
 from trainer.inputs.stretches import Dialect
 from trainer.schema.types import Schema
 from trainer.storage.partition_names import list_varying
@@ -126,6 +126,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     if exists and not values.overwrite:
         raise UserError(f"--output={output}: already exists; name another, or add --overwrite")
     files = find_files(values.data, values.format, "data")
+    if output is not None:
+        refuse_inputs([copies.display_path(str(output))], files, "--data")
     options = (values.delimiter, values.encoding, values.header, values.columns)
     limits = start_reading(values)
     request = InferRequest(files, values.data, values.label, *options, limits)

@@ -20,6 +20,7 @@ from trainer.errors import UserError
 from trainer.evaluation.command import define_model, read_replaced, require_folder
 from trainer.evaluation.opening import Slicing, open_model, require_sliced_task
 from trainer.inputs.data_sets import find_eval_files
+from trainer.inputs.files import refuse_inputs
 from trainer.job_dir.trained_job import fetch_checkpoints
 
 
@@ -78,12 +79,13 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     require_sliced_task(values.job_dir, model.schema)
     slicing = Slicing(values.by, values.min_rows)
     slicing.check(model.schema)
-    find_eval_files(model.config.data, model.schema)
+    files = find_eval_files(model.config.data, model.schema)
     output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.REPORT}"
     path = copies.open_output(output, "--output", is_file=True)
     require_folder(path.parent, output)
     if path.is_dir():
         raise UserError(f"--output={output}: is a folder; name a file")
+    refuse_inputs([copies.display_path(str(path))], files, "the data")
     checkpoint = fetch_checkpoints(values.job_dir, values.checkpoint, False, copies)[0]
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.evaluation import page

@@ -5,7 +5,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -154,6 +154,27 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
             )
         paths += found
     return [_inspect(path, file_format, option) for path in dict.fromkeys(paths)]
+
+
+def refuse_inputs(outputs: Iterable[str], files: Sequence[DataFile], option: str) -> None:
+    """Refuses to write over a file that is read.
+
+    Args:
+        outputs: the files to write, on this machine or gs://.
+        files: the files that are read.
+        option: names these, for the message.
+
+    Raises:
+        UserError: a file is both.
+    """
+    inputs = {_find_place(file.path) for file in files}
+    for output in outputs:
+        if _find_place(output) in inputs:
+            raise UserError(f"--output: {output} is one of {option}; name another")
+
+
+def _find_place(path: str) -> str:
+    return path if storage.is_remote(path) else os.path.realpath(path)
 
 
 def list_paths(pattern: str, option: str) -> list[str]:

@@ -23,10 +23,11 @@ from trainer.config import arguments, commands
 from trainer.engines.options import LOCAL, define_engine, read_engine
 from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
-from trainer.inputs.files import find_files
+from trainer.inputs.files import find_files, refuse_inputs
 from trainer.prediction.cores import ROWS_OF_PROCESS
 from trainer.prediction.description import check_copied, describe_export, load_data_config
 from trainer.prediction.predictor import Predictor, predict_rows
+from trainer.prediction.shards import name_shards
 from trainer.prediction.writers import FORMATS, is_file_name
 
 
@@ -112,10 +113,15 @@ def _predict_files(
     from trainer.prediction import batch
 
     output = copies.open_output(values.output, "--output", is_file_name(values.output))
+    shard_format = batch.choose_format(output, values.format)
+    outputs = [output]
+    if output.is_dir() or not is_file_name(values.output):
+        outputs = [output / name for name in name_shards(files, shard_format)]
+    refuse_inputs((copies.display_path(str(path)) for path in outputs), files, "--data")
     request = batch.BatchRequest(
         files=files,
         output=output,
-        format=batch.choose_format(output, values.format),
+        format=shard_format,
         copied=values.columns,
         outputs=values.outputs,
         data_config=data_config,

@@ -19,6 +19,7 @@ from trainer.config import arguments, commands
 from trainer.console import show
 from trainer.errors import UserError, require_column
 from trainer.export.choose import fetch_export
+from trainer.inputs.files import refuse_inputs
 from trainer.inputs.split import Split
 from trainer.prediction.description import describe_export
 from trainer.schema import Schema
@@ -75,10 +76,14 @@ def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
                 f"--output: {shown} already exists; name another folder, or add --overwrite"
             )
     labels = [log.file for log in find_logs(values.labels, "labels")]
+    requests = find_logs(values.requests, "requests")
+    shown_outputs = [copies.display_path(str(path)) for path in outputs]
+    refuse_inputs(shown_outputs, labels, "--labels")
+    refuse_inputs(shown_outputs, [log.file for log in requests], "--requests")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         found = joining.join_rows(
-            find_logs(values.requests, "requests"),
+            requests,
             joining.read_labels(labels, key, schema),
             key,
             schema,

@@ -381,6 +381,10 @@ def test_bad_input(make, tmp_path, capsys):
         capsys, "infer", f"--data={path}", "--label=bought", f"--output={kept}"
     )
     assert kept.read_text() == "mine"
+    for data in (path, tmp_path / "*.csv"):
+        assert "a.csv is one of --data; name another" in _refused(
+            capsys, "infer", f"--data={data}", "--label=bought", f"--output={path}", "--overwrite"
+        )
     (tmp_path / "torn.parquet").write_bytes(b"PAR1" + b"\1" * 50)
     assert "damaged" in _refused(
         capsys, "infer", f"--data={tmp_path / 'torn.parquet'}", "--label=a"

@@ -497,6 +497,23 @@ def test_existing_files_are_replaced_only_with_overwrite(make, finished, tmp_pat
     assert len(_read(mine)) == 20
 
 
+def test_predictions_do_not_replace_their_input(make, finished, tmp_path, capsys):
+    path = Path(make.csv(tmp_path / "in.csv", make.rows(20)))
+    before = path.read_bytes()
+    (tmp_path / "link.csv").symlink_to(path)
+    argv = [f"--export={finished.export}", "--overwrite"]
+    for data, output in (
+        (path, path),
+        (tmp_path / "i*.csv", tmp_path / "link.csv"),
+        (tmp_path / "link.csv", path),
+        (path, tmp_path),
+    ):
+        assert _run(*argv, f"--data={data}", f"--output={output}") == 2
+        assert "is one of --data; name another" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "link.csv"]
+
+
 def test_invalid_arguments_and_input(make, finished, tmp_path, capsys):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     endless = make.csv(tmp_path / "inf.csv", [{**row, "age": "inf"} for row in make.rows(3)])

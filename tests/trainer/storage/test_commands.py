@@ -257,6 +257,9 @@ def test_a_schema_is_proposed_and_checked_in_a_bucket(job, rows, make, cloud, ca
     assert "columns:" in cloud.read("schemas/new.yaml").decode()
     assert ask("infer", rows, "--label=bought", output) == 2
     assert "gs://a-bucket/schemas/new.yaml: already exists" in capsys.readouterr().err
+    same = "gs://a-bucket/data/new-1.csv"
+    assert ask("infer", rows, "--label=bought", f"--output={same}", "--overwrite") == 2
+    assert f"--output: {same} is one of --data; name another" in capsys.readouterr().err
     schema = make.yaml(tmp_path / "schema.yaml", make.schema_values())
     for statistics in (JOB, f"{JOB}/statistics.json"):
         assert ask("check", f"--schema={schema}", rows, f"--statistics={statistics}") in (0, 1)

@@ -156,6 +156,8 @@ def test_each_mistake_is_one_line_and_nothing_is_overwritten(join, log, tmp_path
     join(0, good)
     before = {path.name: path.read_bytes() for path in (tmp_path / "rows").iterdir()}
     assert "exists; name another folder, or add --overwrite" in join(2, good)
+    data = f"--labels={tmp_path / 'rows' / 'train.parquet'}"
+    assert "train.parquet is one of --labels" in join(2, data, "--overwrite")
     (tmp_path / "other.csv").write_text("id,bought\nx,no\n")
     none = join(2, f"--labels={tmp_path / 'other.csv'}", "--overwrite")
     assert "none of 400 served rows has a label" in none
