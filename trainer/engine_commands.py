@@ -113,6 +113,6 @@ COMMANDS = {
         _parse_check,
         lambda values: None,
         ("schema", "data"),
-        verdicts=(1,),
+        verdicts=(3,),
     ),
 }

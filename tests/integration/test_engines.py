@@ -71,7 +71,7 @@ def test_a_check_is_that_of_the_local_command(engine, data, make, tmp_path, run)
     (tmp_path / "data" / "part-1.csv").open("a").write("wrong\n")
     argv = ["trainer.schema", "check", f"--schema={schema}", f"--data={data}", "--format=json"]
     here, there = run(*argv), run(*argv, *engine)
-    assert (there.returncode, there.stdout) == (1, here.stdout), there.stderr
+    assert (there.returncode, there.stdout) == (3, here.stdout), there.stderr
 
 
 def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_path, run):

@@ -71,7 +71,7 @@ def test_the_table_fits_the_terminal(make, trained, tmp_path, monkeypatch, colum
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stdout", _Terminal())
     schema, data = trained / "schema.yaml", make.csv(tmp_path / "a.csv", rows)
-    assert main(["check", f"--schema={schema}", f"--data={data}", f"--statistics={trained}"]) == 1
+    assert main(["check", f"--schema={schema}", f"--data={data}", f"--statistics={trained}"]) == 3
     table = sys.stdout.getvalue().partition("\n\n")[2].partition("\n\n")[0].splitlines()
     lines = [line for line in table if ".csv" not in line]
     assert max(map(len, lines)) <= columns
@@ -96,7 +96,7 @@ def test_problems_are_reported_by_column(make, trained, tmp_path, capsys):
     with open(path, "a") as stream:
         stream.write("short,row\n")
     status, report, columns = _check(capsys, trained, path)
-    assert status == 1 and report["rows"] == 86 and report["bad_rows"] == 15
+    assert status == 3 and report["rows"] == 86 and report["bad_rows"] == 15
     assert columns[""]["does_not_fit"]["fields"]["rows"] == 1
     unparsable = columns["age"]["does_not_fit"]["unparsable"]
     assert unparsable["rows"] == 10 and len(unparsable["examples"]) == 5
@@ -123,7 +123,7 @@ def test_drift_is_reported_by_column(make, trained, tmp_path, capsys):
     assert columns["hours"]["verdict"] == "drifted"
     assert any("missing in 5" in text for text in columns["hours"]["drift"])
     assert columns["level"]["verdict"] == "fits"
-    assert _check(capsys, trained, path, "--fail_on_drift")[0] == 1
+    assert _check(capsys, trained, path, "--fail_on_drift")[0] == 3
 
 
 def test_small_samples_are_not_called_drifted(make, trained, tmp_path, capsys):
@@ -142,7 +142,7 @@ def test_unreadable_files_are_reported(make, trained, tmp_path, capsys):
         tmp_path / "c.csv", [{k: v for k, v in row.items() if k != "age"} for row in make.rows(5)]
     )
     status, report, columns = _check(capsys, trained, f"{good},{tmp_path / 'b.parquet'},{lacking}")
-    assert status == 1 and report["rows"] == 20
+    assert status == 3 and report["rows"] == 20
     files = columns[""]["does_not_fit"]["files"]
     assert files["files"] == 2 and "no column 'age'" in files["examples"][1]
 
@@ -151,7 +151,7 @@ def test_serving_data_have_no_label(make, trained, tmp_path, capsys):
     rows = [{k: v for k, v in row.items() if k != "bought"} for row in make.rows(50)]
     for header in (True, False):
         path = make.csv(tmp_path / "a.csv", rows, header=header)
-        assert _check(capsys, trained, path)[0] == 1
+        assert _check(capsys, trained, path)[0] == 3
         status, report, columns = _check(capsys, trained, path, "--serving")
         assert status == 0 and report["rows"] == 50 and "bought" not in columns
 

@@ -175,12 +175,12 @@ def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, 
     assert status == 0 and list_ran(events) == ["push", "last"]
     # Data that do not fit end the run, too, with the status of trainer.schema.
     Path("data.csv").write_text("age,bought\nx,1\n")
-    assert work(CHECK, FORCED, last)[0] == 1
+    assert work(CHECK, FORCED, last)[0] == 3
     assert command.main(["list", "p.yaml"]) == 0
     first, second = capfd.readouterr().out.splitlines()[-2:]
     assert "2 runs, none succeeded, 100% failed" in first
     assert "2 runs, mean " in second and "50% failed" in second
-    assert second.endswith("step schema_check ended with 1")
+    assert second.endswith("step schema_check ended with 3")
 
 
 def test_a_verdict_that_changes_is_an_input_of_the_push(work):
