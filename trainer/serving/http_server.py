@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from tensorflow_serving.apis import (
     classification_pb2,
     get_model_metadata_pb2,
@@ -56,7 +57,10 @@ class HttpServer:
         self._thread.start()
         app = web.Application(client_max_size=_MAX_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE_SECS)
+        # A body is read as a whole; the rest of one that cannot be read is not waited for.
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=GRACE_SECS, lingering_time=0
+        )
         try:
             self.port = self._wait_for(self._start(host, port))
         except OSError as error:
@@ -84,12 +88,17 @@ class HttpServer:
         self._pool.shutdown()
 
     async def _handle(self, request: web.Request) -> web.Response:
-        content = await request.read()
+        try:
+            content = await request.read()
+        except (HttpProcessingError, web.RequestPayloadError) as error:
+            return _respond(HTTPStatus.BAD_REQUEST, {"error": f"the body cannot be read: {error}"})
+        except ConnectionError:
+            # Nobody reads it.
+            return _respond(HTTPStatus.BAD_REQUEST, {"error": "the connection was closed"})
         status, body = await asyncio.get_running_loop().run_in_executor(
             self._pool, self._answer, request.method, request.path, content
         )
-        text = json.dumps(body)
-        return web.Response(status=status, text=text, content_type="application/json")
+        return _respond(status, body)
 
     def _answer(self, verb: str, path: str, content: bytes) -> tuple[int, dict[str, Any]]:
         """Returns the status and the JSON of the answer."""
@@ -100,6 +109,11 @@ class HttpServer:
         except (ValueError, OverflowError) as error:
             # Values that the messages cannot hold: numbers that are too large, half a character.
             return HTTPStatus.BAD_REQUEST, {"error": " ".join(str(error).split())}
+
+
+def _respond(status: int, body: dict[str, Any]) -> web.Response:
+    text = json.dumps(body)
+    return web.Response(status=status, text=text, content_type="application/json")
 
 
 def answer(inference: Inference, verb: str, path: str, content: bytes) -> dict[str, Any]:
@@ -125,7 +139,7 @@ def answer(inference: Inference, verb: str, path: str, content: bytes) -> dict[s
             "GET a model or its /metadata, or POST to :predict, :classify or :regress",
         )
     try:
-        body = json.loads(content)
+        body = json.loads(content, parse_float=json_requests.parse_float)
     except (ValueError, RecursionError) as error:
         raise RequestError(Code.INVALID_ARGUMENT, f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,23 @@ from trainer.serving.failures import Code, RequestError
 
 # Outputs with this ending are bytes, others text.
 _BYTES_ENDING = "_bytes"
+
+
+def parse_float(text: str) -> float:
+    """Returns the number of a JSON text.
+
+    The tokens Infinity and NaN, which TensorFlow Serving takes, do not come here.
+
+    Args:
+        text: such as 1.5e3.
+
+    Raises:
+        ValueError: it is too large for a float.
+    """
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text:.50} is too large; write a finite number")
+    return number
 
 
 def fill_predict(request: Any, body: dict[str, Any], signature: Signature) -> bool:
@@ -84,9 +102,19 @@ def _to_array(value: Any, dtype: Any, name: str) -> np.ndarray:
     kind = dtype.as_numpy_dtype
     converted = [_to_element(one, dtype, name) for one in flat]
     try:
-        return np.array(converted, object if dtype == tf.string else kind).reshape(shape)
+        array = np.array(converted, object if dtype == tf.string else kind).reshape(shape)
     except OverflowError as error:
         raise _invalid(f"input {name!r}: {error}") from error
+    if dtype.is_floating:
+        _check_range(converted, f"input {name!r}", dtype)
+    return array
+
+
+def _check_range(values: list[Any], place: str, dtype: Any) -> None:
+    """Raises if a number is finite, but not as a number of a type."""
+    for value in values:
+        if dtype.max < abs(value) < math.inf:
+            raise _invalid(f"{place}: {str(value):.50} is too large for {dtype.name}")
 
 
 def _flatten(value: Any, flat: list[Any], name: str) -> tuple[int, ...]:
@@ -196,6 +224,7 @@ def _to_example(values: Any) -> Any:
         elif all(isinstance(one, int) for one in cells):
             feature.int64_list.value.extend(int(one) for one in cells)
         else:
+            _check_range(cells, f"feature {name!r}", tf.float32)
             feature.float_list.value.extend(cells)
     return example
 

@@ -1,9 +1,11 @@
 """The server answers the real stubs and plain HTTP as TensorFlow Serving does."""
 
+import gzip
 import itertools
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -359,3 +361,36 @@ def test_a_log_that_cannot_be_a_folder_is_told_before_anything_is_loaded(export,
     file.touch()
     assert command.main([str(export), f"--log={file}"]) == 2
     assert capsys.readouterr().err.startswith(f"error: --log={file}: File exists; name")
+
+
+def test_a_body_that_cannot_be_read_is_refused_as_json(serve, export, caplog):
+    served = serve(export)
+    headers = {"Content-Encoding": "gzip"}
+    found = requests.post(f"{served.url}:predict", data=b"hello", headers=headers, timeout=60)
+    assert found.status_code == 400 and "cannot be read" in found.json()["error"]
+    content = gzip.compress(json.dumps({"inputs": {n: [v] for n, v in ROW.items()}}).encode())
+    found = requests.post(f"{served.url}:predict", data=content, headers=headers, timeout=60)
+    assert found.status_code == 400 and "inputs" in found.json()["error"]
+    # A client that leaves before its request is complete.
+    port = int(served.url.split(":")[2].split("/")[0])
+    path = served.url.partition("/v1")[2]
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(f"POST /v1{path}:predict HTTP/1.1\r\nHost: x\r\n".encode())
+        client.sendall(b"Content-Length: 100\r\n\r\n{")
+    assert requests.get(served.url, timeout=60).status_code == 200
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1e39", "1" + "0" * 50])
+def test_a_number_that_is_not_finite_as_a_float_is_refused(serve, export, number):
+    served = serve(export)
+    text = json.dumps({"signature_name": "json:predict", "instances": [{**ROW, "age": 7.5}]})
+    examples = json.dumps({"examples": [{**ROW, "age": [7.5, 1]}]})
+    for method, body in (("predict", text), ("classify", examples)):
+        body = body.replace("7.5", number)
+        found = requests.post(f"{served.url}:{method}", data=body, timeout=60)
+        assert found.status_code == 400, found.text
+        assert "too large" in found.json()["error"] or "out of range" in found.json()["error"]
+    # As TensorFlow Serving, which takes the number that JSON does not have.
+    body = text.replace("7.5", "Infinity")
+    assert requests.post(f"{served.url}:predict", data=body, timeout=60).status_code == 200
