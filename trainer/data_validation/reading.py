@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from trainer import config as config_lib
 from trainer.data_validation.lists import are_numbers
 from trainer.errors import UserError
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
-from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
+from trainer.inputs.csv_files import CsvLayout, find_start, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import iterate_json_lines, select_columns
 from trainer.inputs.parquet_files import check_sizes, check_values, iterate_runs, open_content
@@ -110,14 +111,32 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
         UserError: the file cannot be read.
     """
     types = pa.schema([(name, pa.string()) for name in layout.columns])
+    _, before = find_start(file, layout)
     try:
-        yield from open_reader(file, layout, types)
+        for batch in open_reader(file, layout, types):
+            if layout.skip_lines:
+                _refuse_header(file, layout, batch, 1 + before)
+            before += batch.num_rows
+            yield batch
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         detail = HIDDEN_DETAIL if hides(None) else " ".join(str(error).split())[:200]
         raise UserError(
             f"{file.path}: cannot be read as CSV: {detail}; correct it, or check --delimiter "
             f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
         ) from error
+
+
+def _refuse_header(file: DataFile, layout: CsvLayout, batch: pa.RecordBatch, first: int) -> None:
+    """Raises if one of the rows, the first of which has a number, is the header."""
+    rows = np.arange(batch.num_rows)
+    for name, column in zip(layout.columns, batch.columns):
+        if not len(rows):
+            return
+        # A file that was appended may begin with a byte order mark.
+        words = pc.utf8_trim(column.take(pa.array(rows)), " \ufeff")
+        rows = rows[np.asarray(pc.equal(words, name).fill_null(False))]
+    if len(rows) and len(layout.columns) > 1:
+        raise UserError(f"{file.path}: row {first + rows[0]} is the header again; remove it")
 
 
 # Key of the objects of JSON lines → where it appears first.

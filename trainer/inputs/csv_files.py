@@ -341,6 +341,8 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
         name = columns[int(found.group(1))]
         value = re.search(r"invalid value ('.*')", found.group(3), re.S)
         shown = value is not None and not hides(schema, name)
+        if value and value.group(1) == f"'{name}'":
+            return f"{file.path}: row {found.group(2)} is the header again; remove it"
         problem = f"{value.group(1)[:80]!s} is not" if value and shown else "the value is not"
         return (
             f"{file.path}: row {found.group(2)}, column {name}: "

@@ -18,6 +18,13 @@ from trainer.storage.partition_names import is_partition
 
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
+# The first bytes of files that are compressed in other ways.
+COMPRESSED = {
+    "bz2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\0"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "zip": re.compile(rb"PK\x03\x04"),
+}
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 SUFFIXES.update(dict.fromkeys(JSON_SUFFIXES, "jsonl"))
@@ -252,6 +259,11 @@ def _inspect(path: str, file_format: str, option: str) -> DataFile:
         raise UserError(f"{option}: {path}: {error.strerror}; check its permissions") from error
     if not head:
         raise UserError(f"{option}: {path} is empty; remove it or write it again")
+    for name, begin in COMPRESSED.items():
+        if begin.match(head):
+            raise UserError(
+                f"{option}: {path}: {name} is not supported; unpack it, or compress it with gzip"
+            )
     gzipped = head.startswith(GZIP)
     if file_format == "auto":
         file_format = _guess_format(path, head, gzipped)

@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -393,6 +394,13 @@ def test_bad_input(make, tmp_path, capsys):
     assert "cannot be read as CSV" in _refused(
         capsys, "infer", f"--data={tmp_path / 'torn.csv'}", "--label=b"
     )
+    joined = tmp_path / "joined.csv"
+    for mark in ("", "\ufeff"):
+        text = Path(path).read_text()
+        joined.write_text(text + mark + text)
+        assert "joined.csv: row 52 is the header again; remove it" in _refused(
+            capsys, "infer", f"--data={joined}", "--label=bought"
+        )
     other = make.csv(tmp_path / "other.csv", [{"bought": 1, "z": 2}])
     assert "has other columns than" in _refused(
         capsys, "infer", f"--data={path},{other}", "--label=bought"

@@ -1,6 +1,9 @@
 """trainer.inputs.files: which files a pattern matches, and their formats."""
 
+import bz2
 import gzip
+import lzma
+import zipfile
 
 import pytest
 
@@ -139,6 +142,27 @@ def test_formats_by_name_and_by_first_bytes(make, tmp_path):
 def test_compression_is_detected_from_the_bytes(tmp_path):
     (tmp_path / "a.csv").write_bytes(gzip.compress(b"x\n1\n"))
     assert _find(tmp_path / "a.csv")[0].gzipped
+
+
+def test_other_compressions_are_named(tmp_path):
+    import pyarrow as pa
+
+    text = b"x,y\n" + b"1,2\n" * 100
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", text)
+    (tmp_path / "a.csv.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(b""))
+    (tmp_path / "a.csv.xz").write_bytes(lzma.compress(text))
+    with pa.output_stream(str(tmp_path / "a.csv.zst"), compression="zstd") as stream:
+        stream.write(text)
+    kinds = {"a.zip": "zip", "a.csv.bz2": "bz2", "b.csv.bz2": "bz2", "a.csv.xz": "xz"}
+    for name, kind in {**kinds, "a.csv.zst": "zstd"}.items():
+        for given in ("auto", "csv"):
+            message = _refuse(tmp_path / name, file_format=given)
+            assert f"{name}: {kind} is not supported; unpack it" in message
+    # Text that only begins like them.
+    (tmp_path / "a.csv").write_bytes(b"BZh9,PK\n1,2\n")
+    assert _find(tmp_path / "a.csv")[0].format == "csv"
 
 
 def test_a_given_format_overrides_detection(make, tmp_path):

@@ -71,6 +71,14 @@ def test_the_evaluation_data_are_checked_before_training(make, tmp_path):
         make.prepare(make.config(rows=good, eval_rows=bad), make.schema("bought"))
 
 
+def test_a_header_among_the_rows_is_named(make, tmp_path):
+    path = tmp_path / "joined.csv"
+    make.csv(path, make.rows(20))
+    path.write_text(2 * path.read_text())
+    with pytest.raises(UserError, match="joined.csv: row 22 is the header again; remove it"):
+        make.prepare(make.config(rows=str(path)), make.schema())
+
+
 def test_unknown_metrics_are_rejected_before_training(make, shop):
     for options in ({"best_metric": "auc"}, {"best_metric": "rmsee", "best_mode": "min"}):
         config = make.config(rows=shop / "train.csv", export=options)
