@@ -48,8 +48,7 @@ far the values have drifted from the training data of the job in JOB_DIR.
 Exit status: 0 everything fits; 2 wrong usage; 3 something does not fit, or with --fail_on_drift has
 drifted.
 """
-# A verdict, like those of the gate: another run has the same end.
-FAILED_STATUS = 3
+FAILED_STATUS = 3  # A verdict, as of the gate: another run has the same end.
 LEGEND = (
     f"PSI: sum of (p - q) ln(p / q) over bins of the training data (Siddiqi, 2006); up to "
     f"{drift.SHIFTED} the same, up to {drift.DRIFTED} shifted, above drifted; values that one in a "

@@ -39,6 +39,10 @@ the label, as YAML with comments. It prints the schema, or writes it to --output
 and train with --data.schema_file=FILE.
 """
 
+_NO_FEATURE = (
+    "No column is left to train with; correct the data as the comments say, or give a column a use."
+)
+
 
 def run_infer(argv: list[str]) -> int:
     """Runs the command and returns the exit status.
@@ -141,16 +145,6 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         copies.store_output(output)
     except OSError as error:
         raise UserError(f"--output={output}: {error.strerror}; name another") from error
-    more = ""
-    if style.delimiter != ",":
-        delimiter = "tab" if style.delimiter == "\t" else style.delimiter
-        more += f" {quote_command(f'--data.delimiter={delimiter}')}"
-    if style.encoding != "utf-8":
-        more += f" --data.encoding={style.encoding}"
-    if style.limits.added_columns:
-        more += f" {quote_command('--data.added_columns=' + ','.join(style.limits.added_columns))}"
-    if inferred.num_unlabelled:
-        more += f" --data.max_bad_rows={inferred.num_unlabelled}"
     if any(file.format == "csv" for file in files):
         header = "with" if table.header else "without"
         show(
@@ -164,8 +158,27 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         show(f"column {name}: {'left out, see the schema' if redacts_data() else comment}")
     for name, doubt in inferred.doubts.items():
         show(f"column {name}: {doubt}")
-    message = (
-        f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
+    found = f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows."
+    job = _NO_FEATURE if inferred.is_empty else _propose_job(values, str(output), inferred, style)
+    show(copies.display_path(f"{found} {job}"))
+
+
+def _propose_job(
+    values: flags.FlagValues, output: str, inferred: "InferredSchema", style: CsvStyle
+) -> str:
+    """Returns the command that trains with the schema."""
+    more = ""
+    if style.delimiter != ",":
+        delimiter = "tab" if style.delimiter == "\t" else style.delimiter
+        more += f" {quote_command(f'--data.delimiter={delimiter}')}"
+    if style.encoding != "utf-8":
+        more += f" --data.encoding={style.encoding}"
+    if style.limits.added_columns:
+        more += f" {quote_command('--data.added_columns=' + ','.join(style.limits.added_columns))}"
+    if inferred.num_unlabelled:
+        more += f" --data.max_bad_rows={inferred.num_unlabelled}"
+    return (
+        "Now train with it:\n"
         f"  python -m trainer.task {quote_command(f'--data.schema_file={output}')} "
         f"--job_dir=jobs/first{more} \\\n"
         f"      {quote_command('--train_data=' + ','.join(values.data))} "
@@ -173,7 +186,6 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         "  --eval_share=0.2 keeps a fifth of the rows for evaluation; for other files, "
         "--eval_data=FILES"
     )
-    show(copies.display_path(message))
 
 
 def _define(values: flags.FlagValues) -> None:
@@ -275,6 +287,7 @@ class InferredSchema(NamedTuple):
         left_out: name → comment of each column that no part of the model uses.
         doubts: name → what a column may be instead, and the fields to write then.
         num_unlabelled: number of rows without a label.
+        is_empty: whether no column is left to train with.
     """
 
     text: str
@@ -282,6 +295,7 @@ class InferredSchema(NamedTuple):
     left_out: dict[str, str]
     doubts: dict[str, str]
     num_unlabelled: int
+    is_empty: bool
 
 
 def propose(
@@ -334,7 +348,9 @@ def propose(
             f"# key: {flow(unique[:1])[1:-1]}",
         ]
     text = "\n".join(lines) + "\n"
-    Schema.model_validate(yaml.safe_load(text))
+    is_empty = not Schema.model_validate(yaml.safe_load(text)).used_features
+    if is_empty:
+        text = f"# {_NO_FEATURE}\n{text}"
     left_out = {
         name: proposal.comment
         for name, proposal in proposals.items()
@@ -342,7 +358,7 @@ def propose(
     }
     doubts = {name: proposal.doubt for name, proposal in proposals.items() if proposal.doubt}
     num_unlabelled = table.columns[label].num_missing
-    return InferredSchema(text, label_comment, left_out, doubts, num_unlabelled)
+    return InferredSchema(text, label_comment, left_out, doubts, num_unlabelled, is_empty)
 
 
 def _count_missing(table: Table) -> dict[str, int]:

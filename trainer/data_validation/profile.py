@@ -14,10 +14,18 @@ from trainer.inputs.streaming_statistics import DistinctCount, RunningMoments, V
 # Text that means a missing value in any column.
 NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
 # Text that means a missing value in a column of numbers. In a column of words it may be a value:
-# NA is the code of Namibia.
-NO_NUMBER = ("NA", "n/a", "None", "none", "-", ".")
+# NA is the code of Namibia. Training takes no infinite number.
+NO_NUMBER = (
+    *("NA", "n/a", "None", "none", "-", "."),
+    *(
+        sign + word
+        for sign in ("", "-", "+")
+        for word in ("inf", "Inf", "INF", "infinity", "Infinity", "INFINITY")
+    ),
+)
 # A float64 represents every whole number up to this one. Larger numbers count as identifiers.
 LARGEST_QUANTITY = 2**53
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class Table(NamedTuple):
@@ -44,6 +52,7 @@ class Profile:
         stored: "int" or "float" in a file whose numbers are read only as what they are; else "".
         missing: number of rows without a value.
         no_value: text that means a missing value → number of rows.
+        is_too_large: whether a number is beyond float32, the numbers of a model.
         list_values_profile: profile of the single values of a column of lists, else None.
         words: number of words in the values of all rows; distinguishes free text from names.
         declared: words that the schema declares missing in every column, text included.
@@ -62,6 +71,7 @@ class Profile:
         self.stored = ""
         self.missing = self.words = 0
         self.no_value: dict[str, int] = {}
+        self.is_too_large = False
         self._unsupported: Optional[tuple[int, str]] = None
         self.list_values_profile: Optional[Profile] = None
         self.declared: frozenset[str] = frozenset()
@@ -225,6 +235,7 @@ class Profile:
         self.words += other.words
         for word, rows in other.no_value.items():
             self.no_value[word] = self.no_value.get(word, 0) + rows
+        self.is_too_large = self.is_too_large or other.is_too_large
         if other._unsupported is not None:
             self.note_unsupported(*other._unsupported)
         if other.list_values_profile is not None:
@@ -270,6 +281,8 @@ class Profile:
         if values is None:
             return None
         numbers = to_floats(values)
+        too_large = np.abs(numbers) > FLOAT32_MAX
+        self.is_too_large = self.is_too_large or bool(too_large.any())
         return np.where(np.isinf(numbers), np.nan, numbers)
 
     def _add_numbers(self, column: pa.Array, nans: Optional[pa.Array]) -> np.ndarray:

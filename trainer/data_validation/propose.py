@@ -99,6 +99,8 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
 def _doubt_number(profile: Profile, distinct: int) -> str:
     """Returns what whole numbers may be that no name and no size tells from a quantity."""
     low, high = profile.numbers.low, profile.numbers.high
+    if profile.is_too_large:
+        return "has numbers beyond float32, which training refuses; name them in missing_values"
     if not profile.is_int or distinct <= MAX_VOCABULARY:
         return ""
     if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:

@@ -368,6 +368,39 @@ def test_parquet_types(tmp_path):
     assert schema.columns["word"].vocabulary == ("w0", "w1", "w2", "w3")
 
 
+def test_without_a_column_to_train_with_no_job_is_proposed(tmp_path, capsys):
+    data, output = tmp_path / "a.csv", tmp_path / "schema.yaml"
+    data.write_text("d,y\n" + "".join(f"01/{n % 28 + 1}/2024,{n % 2}\n" for n in range(600)))
+    flags = ["infer", f"--data={data}", "--label=y"]
+    assert main([*flags, f"--output={output}"]) == 0
+    out = capsys.readouterr().out
+    assert "column d: left out: dates such as" in out and "trainer.task" not in out
+    assert "2 columns of 600 rows. No column is left to train with; correct the data" in out
+    assert output.read_text().startswith("# No column is left to train with")
+    assert Schema.model_validate(yaml.safe_load(output.read_text())).used_features == []
+
+
+def test_infinite_numbers_are_missing_values(make, tmp_path, capsys):
+    rows = [{"x": n / 7, "z": n / 3, "y": n % 2} for n in range(300)]
+    for number, word in ((3, "inf"), (70, "-inf"), (71, " Infinity"), (90, "-inf")):
+        rows[number]["x"] = word
+    rows[5]["z"], rows[6]["z"] = "1e39", "-1e999"
+    data, output = make.csv(tmp_path / "a.csv", rows), tmp_path / "schema.yaml"
+    assert main(["infer", f"--data={data}", "--label=y", f"--output={output}"]) == 0
+    assert "column z: has numbers beyond float32, which training" in capsys.readouterr().out
+    text = output.read_text()
+    assert "Text that means no value: ' Infinity' 1 times, -inf 2 times, inf 1 times" in text
+    schema = yaml.safe_load(text)
+    assert schema["missing_values"] == ["", " Infinity", "-inf", "inf"]
+    assert schema["columns"]["x"]["type"] == "float"
+    # As the line about z says.
+    schema["missing_values"] += ["1e39", "-1e999"]
+    output.write_text(yaml.safe_dump(schema))
+    assert main(["check", f"--schema={output}", f"--data={data}"]) == 0
+    config = make.config(tmp_path / "job", rows=data)
+    assert make.prepare(config, Schema.model_validate(schema)).train_scan.statistics.num_rows == 300
+
+
 def test_bad_input(make, tmp_path, capsys):
     path = make.csv(tmp_path / "a.csv", make.rows(50))
     assert "did you mean bought?" in _refused(capsys, "infer", f"--data={path}", "--label=bougth")
