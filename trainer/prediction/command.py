@@ -13,6 +13,7 @@ if you open predictions of data from others with one, add --escape_formulas.
 import json
 import re
 import time
+from pathlib import Path
 from typing import Any, Optional
 
 from absl import flags
@@ -113,6 +114,7 @@ def _predict_files(
     from trainer.prediction import batch
 
     output = copies.open_output(values.output, "--output", is_file_name(values.output))
+    _check_output(values.output, output)
     shard_format = batch.choose_format(output, values.format)
     outputs = [output]
     if output.is_dir() or not is_file_name(values.output):
@@ -145,6 +147,19 @@ def _predict_files(
             return
         written = found
     console.log(written.describe(output, time.monotonic() - started))
+
+
+def _check_output(name: str, output: Path) -> None:
+    """Raises if predictions cannot be written to what is at their place."""
+    if output.is_file() and not is_file_name(name):
+        endings = ", ".join(f".{each}" for each in FORMATS)
+        raise UserError(
+            f"--output={name}: is a file; name a folder, or a file that ends in {endings}"
+        )
+    if output.exists() and not output.is_dir() and not output.is_file():
+        raise UserError(
+            f"--output={name}: is not a regular file; predictions are written to a file or folder"
+        )
 
 
 def _define(values: flags.FlagValues) -> None:

@@ -518,6 +518,9 @@ def test_invalid_arguments_and_input(make, finished, tmp_path, capsys):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     endless = make.csv(tmp_path / "inf.csv", [{**row, "age": "inf"} for row in make.rows(3)])
     export, output = f"--export={finished.export}", f"--output={tmp_path / 'o.csv'}"
+    pipe, note = tmp_path / "pipe.csv", tmp_path / "note"
+    os.mkfifo(pipe)
+    note.touch()
     for argv, words in [
         ([export], "either --row=JSON or --data"),
         ([f"--data={path}"], "either --export=FOLDER or --job_dir"),
@@ -530,12 +533,16 @@ def test_invalid_arguments_and_input(make, finished, tmp_path, capsys):
         ([export, f"--data={path}", output, "--format=parquet"], "ends in .csv"),
         ([export, f"--data={path}", "--output=/proc/none/o.csv"], "--output=/proc/none/o.csv"),
         ([export, f"--data={path}", output, "--formt=csv"], "did you mean --format?"),
+        ([export, f"--data={path}", "--output=/dev/null"], "is not a regular file; predictions"),
+        ([export, f"--data={path}", f"--output={pipe}"], "is not a regular file; predictions"),
+        ([export, f"--data={path}", f"--output={note}"], "is a file; name a folder, or a file"),
     ]:
         assert _run(*argv) == 2
         _, err = capsys.readouterr()
         # Progress may precede the error.
         assert words in err.splitlines()[-1], argv
     assert not (tmp_path / "o.csv").exists()
+    assert pipe.is_fifo() and note.is_file()
 
 
 def test_a_row_on_the_command_line(finished, capsys):
