@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Callable, Optional
 
@@ -116,6 +116,19 @@ def list_flags(values: flags.FlagValues) -> str:
     return "\n".join(lines)
 
 
+def _check_text(argv: Sequence[str]) -> None:
+    """Raises if an argument is not text that Arrow and TensorFlow can read."""
+    for text in argv:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            if sys.getfilesystemencoding() == "utf-8":
+                raise UserError(f"{text!r:.90}: is not UTF-8; rename the file") from error
+            raise UserError(
+                f"{text!r:.90}: the locale is not UTF-8, so this cannot be read; set PYTHONUTF8=1"
+            ) from error
+
+
 def parse_flags(
     program: str,
     define: Callable[[flags.FlagValues], None],
@@ -153,6 +166,7 @@ def parse_flags(
     if _declared[0] is not None:
         _declared[0].append(values)
         return None
+    _check_text(argv)
     try:
         rest = values([program, *argv])[1:]
     except flags.UnrecognizedFlagError as error:

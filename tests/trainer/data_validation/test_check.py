@@ -190,6 +190,24 @@ def test_wrong_usage(trained, capsys, argv, words):
     assert words in err and err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("utf8", "name", "words"),
+    [
+        ("0", "ü.csv", "the locale is not UTF-8, so this cannot be read; set PYTHONUTF8=1"),
+        ("1", "ü.csv", ""),
+        ("1", "\udcfc.csv", "is not UTF-8; rename the file"),
+    ],
+)
+def test_a_name_that_cannot_be_decoded(trained, tmp_path, run_module, utf8, name, words):
+    data = tmp_path / name
+    data.write_bytes((trained / "train.csv").read_bytes())
+    env = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": utf8}
+    flags = [f"--schema={trained / 'schema.yaml'}", f"--data={data}"]
+    done = run_module("trainer.schema", "check", *flags, env=env, fresh=True)
+    assert done.returncode == (2 if words else 0), done.stderr
+    assert words in done.stderr and done.stderr.count("\n") == bool(words)
+
+
 def test_statistics_survive_json_and_old_files_have_no_categories(trained):
     stored = json.loads((trained / "statistics.json").read_text())
     statistics = parse_statistics(stored)
