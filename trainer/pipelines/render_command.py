@@ -1,5 +1,6 @@
 """The command render: writes the files that run a pipeline on a cluster or a service."""
 
+import os
 import sys
 from collections.abc import Collection
 
@@ -104,6 +105,8 @@ def render(file: str, values: flags.FlagValues) -> None:
             "--kfp and --cloudbuild: give one; first write the pipeline with --kfp, then the "
             "trigger with --cloudbuild"
         )
+    if values.output and os.path.realpath(values.output) == os.path.realpath(file):
+        raise UserError(f"--output={values.output}: is the file of the pipeline; name another")
     if values.kfp:
         _render_kfp(file, values)
     elif values.cloudbuild:

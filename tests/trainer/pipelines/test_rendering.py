@@ -108,3 +108,14 @@ def test_invalid_requests_print_one_line(render, capsys, words, changes, message
     (line,) = capsys.readouterr().err.splitlines()
     assert status == 2 and manifest is None
     assert line.startswith("error: ") and message in line
+
+
+def test_the_file_of_the_pipeline_is_not_replaced(render, tmp_path, capsys):
+    render(*BASE)
+    before = (tmp_path / "nightly.yaml").read_text()
+    capsys.readouterr()
+    words = ["render", "nightly.yaml", *BASE, "--output=./nightly.yaml"]
+    assert command.main(words) == 2
+    message = "error: --output=./nightly.yaml: is the file of the pipeline; name another\n"
+    assert capsys.readouterr().err == message
+    assert (tmp_path / "nightly.yaml").read_text() == before
