@@ -34,6 +34,8 @@ PACKAGES = {
     "tensorflow_addons": "tensorflow-addons, which has no release for Python 3.12 and later",
     "tensorflow_gan": "tensorflow-gan (`pip install tensorflow-gan tensorflow-probability "
     "tensorflow-hub tf-keras`)",
+    "tensorflow_hub": "tensorflow-hub below 0.16 for hub.Module and its columns (`pip install "
+    "'tensorflow-hub<0.16'`)",
     "tensorflow_ranking": "tensorflow-ranking, whose requirements exclude TensorFlow 2.16 and "
     "later (`pip install --no-deps tensorflow-ranking`)",
     "tensorflow_transform": "tensorflow-transform, whose releases need one TensorFlow each: 1.21 "

@@ -27,6 +27,7 @@ def install(version: tuple[int, int] = (1, 15)) -> None:
     call_when_imported("matplotlib", _matplotlib)
     call_when_imported("PIL", _pillow)
     call_when_imported("yaml", _yaml)
+    call_when_imported("tensorflow_hub", _hub)
     call_when_imported("tensorflow.core.example.feature_pb2", _protobuf_flags)
     call_when_imported("google.protobuf.json_format", _protobuf_json)
     call_when_imported("google.protobuf.text_format", _protobuf_text)
@@ -115,6 +116,12 @@ def _yaml() -> None:
     from estimator_bridge.old_packages import yaml_files
 
     yaml_files.install()
+
+
+def _hub() -> None:
+    from estimator_bridge.old_packages import hub
+
+    hub.install()
 
 
 def _hdf5() -> None:

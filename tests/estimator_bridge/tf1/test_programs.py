@@ -299,6 +299,22 @@ def test_a_failing_import_has_an_unchanged_traceback(tmp_path):
     assert output.splitlines()[-1] == "ModuleNotFoundError: No module named 'not_there_at_all'"
 
 
+def test_a_hub_without_modules_of_1x_names_the_version_to_install(tmp_path):
+    # As tensorflow-hub 0.16, as far as it is read.
+    (tmp_path / "tensorflow_hub.py").write_text("def load(): ...\n")
+    program = "import tensorflow_hub as hub\nprint(hasattr(hub, 'nothing'))\nhub.Module('m')\n"
+    (tmp_path / "task.py").write_text(program)
+    output = run(tmp_path, "task.py", status=1)
+    # The output comes after the traceback.
+    *_, message, printed = output.splitlines()
+    assert printed == "False"
+    assert message == (
+        "AttributeError: module 'tensorflow_hub' has no attribute 'Module': tensorflow-hub 0.16 "
+        "removed the modules of TensorFlow 1.x; install an older one: pip install "
+        "'tensorflow-hub<0.16'"
+    )
+
+
 def test_a_program_without_tensorflow_does_not_import_it(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys\nprint('loaded', 'tensorflow' in sys.modules)\n")
