@@ -102,7 +102,9 @@ def _to_array(value: Any, dtype: Any, name: str) -> np.ndarray:
     kind = dtype.as_numpy_dtype
     converted = [_to_element(one, dtype, name) for one in flat]
     try:
-        array = np.array(converted, object if dtype == tf.string else kind).reshape(shape)
+        # A number that is too large becomes infinite, and is refused below.
+        with np.errstate(over="ignore"):
+            array = np.array(converted, object if dtype == tf.string else kind).reshape(shape)
     except OverflowError as error:
         raise _invalid(f"input {name!r}: {error}") from error
     if dtype.is_floating:
@@ -113,7 +115,7 @@ def _to_array(value: Any, dtype: Any, name: str) -> np.ndarray:
 def _check_range(values: list[Any], place: str, dtype: Any) -> None:
     """Raises if a number is finite, but not as a number of a type."""
     for value in values:
-        if dtype.max < abs(value) < math.inf:
+        if float(dtype.max) < abs(value) < math.inf:
             raise _invalid(f"{place}: {str(value):.50} is too large for {dtype.name}")
 
 
