@@ -224,7 +224,8 @@ def _to_example(values: Any) -> Any:
         elif not all(type(one) in (int, float, bool) for one in cells):
             raise _invalid(f"feature {name!r}: numbers, texts, or a list of one of them")
         elif all(isinstance(one, int) for one in cells):
-            feature.int64_list.value.extend(int(one) for one in cells)
+            # With a generator, older versions of protobuf lose the error of too large a number.
+            feature.int64_list.value.extend([int(one) for one in cells])
         else:
             _check_range(cells, f"feature {name!r}", tf.float32)
             feature.float_list.value.extend(cells)
