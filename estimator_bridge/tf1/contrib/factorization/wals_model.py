@@ -252,7 +252,8 @@ class _CachedSide(Side):
     and again when this side is: a projection without its preparation fails.
     """
 
-    _factor_caches = _weight_caches = _gramian_cache = None
+    # Empty without copies; the gramian has at most one.
+    _factor_caches = _weight_caches = _gramian_caches = ()
 
     def create_gramian(self):
         zeros = tf.zeros([self.dimension] * 2)
@@ -262,46 +263,42 @@ class _CachedSide(Side):
         self._factor_caches = self._create_caches("factors_cache", self.shards)
 
     def cache_weights(self):
-        if self.weight_shards is not None:
-            self._weight_caches = self._create_caches("wt_cache", self.weight_shards)
+        self._weight_caches = self._create_caches("wt_cache", self.weight_shards or ())
 
     def _create_caches(self, name, shards):
         return [_create_cache(f"{self.name}_{name}_shard_{i}") for i in range(len(shards))]
 
     def cache_gramian(self):
-        self._gramian_cache = _create_cache(f"{self.name}_gramian_cache")
+        self._gramian_caches = [_create_cache(f"{self.name}_gramian_cache")]
 
     def fill_weights(self):
-        return _copy(self.weight_shards or (), self._weight_caches or ())
+        return _copy(self.weight_shards or (), self._weight_caches)
 
     def fill(self):
         """Returns the operation that copies the factors and the gramian."""
-        gramian = [self._gramian_cache] if self._gramian_cache is not None else []
         return tf.group(
-            _copy(self.shards, self._factor_caches or ()),
-            _copy([self.gramian] * len(gramian), gramian),
+            _copy(self.shards, self._factor_caches), _copy([self.gramian], self._gramian_caches)
         )
 
     def forget(self):
         """Returns the operation that empties the copies of the factors and the gramian."""
-        caches = [*(self._factor_caches or ())]
-        caches += [self._gramian_cache] if self._gramian_cache is not None else []
+        caches = [*self._factor_caches, *self._gramian_caches]
         return tf.group(*(tf.assign(one, 1.0, validate_shape=False) for one in caches))
 
     def factors(self):
-        if self._factor_caches is None:
+        if not self._factor_caches:
             return super().factors()
         return tf.concat([one.read_value() for one in self._factor_caches], 0)
 
     def weights(self):
-        if self._weight_caches is None:
+        if not self._weight_caches:
             return super().weights()
         return tf.concat([one.read_value() for one in self._weight_caches], 0)
 
     def read_gramian(self):
-        if self._gramian_cache is None:
+        if not self._gramian_caches:
             return super().read_gramian()
-        return self._gramian_cache.read_value()
+        return self._gramian_caches[0].read_value()
 
 
 def _copy(variables, caches):

@@ -83,7 +83,7 @@ class Side:
 
     def computed_gramian(self):
         """Returns the product of the transposed factors and the factors."""
-        factors = tf.concat([shard.read_value() for shard in self.shards], 0)
+        factors = Side.factors(self)
         return tf.matmul(factors, factors, transpose_a=True)
 
     def factors(self):
