@@ -19,7 +19,7 @@ from typing import Any
 
 from ..processor import count_cores
 
-__all__ = ["apply", "set_options"]
+__all__ = ["apply", "limit_arenas", "set_thresholds"]
 
 # Option of glibc's malloc.h -> bytes. The second is the most that its own threshold grows to; the
 # third is by how much more the memory of a thread grows than it needs.
@@ -30,31 +30,39 @@ _VARIABLES = tuple(f"MALLOC_{name}_" for name in ("TRIM_THRESHOLD", "MMAP_THRESH
 
 
 def apply() -> None:
-    """Sets the options now, and after TensorFlow has set them for a generator."""
+    """Limits the arenas, and sets the thresholds now and after TensorFlow has set them."""
     from ..private_tf import dataset_ops
 
-    set_options()
+    limit_arenas()
+    set_thresholds()
     state: Any = dataset_ops.DatasetV2._GeneratorState
     begin = state.get_next_id
     if getattr(begin, "_bridged", False):
         return
 
     @functools.wraps(begin)
-    def begin_with_options(self: Any, *arguments: Any) -> Any:
-        set_options()
+    def begin_with_thresholds(self: Any, *arguments: Any) -> Any:
+        set_thresholds()
         return begin(self, *arguments)
 
-    vars(begin_with_options)["_bridged"] = True
-    state.get_next_id = begin_with_options
+    vars(begin_with_thresholds)["_bridged"] = True
+    state.get_next_id = begin_with_thresholds
 
 
-def set_options() -> None:
-    """Sets thresholds and arenas of this process, where the C library has them."""
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if set_option is None or "GLIBC_TUNABLES" in os.environ:
-        return
+def limit_arenas() -> None:
+    """Lets this process have one arena per core, where the C library has arenas."""
     if "MALLOC_ARENA_MAX" not in os.environ:
-        set_option(_ARENA_MAX, count_cores())
+        _set({_ARENA_MAX: count_cores()})
+
+
+def set_thresholds() -> None:
+    """Sets the thresholds of this process, where the C library has them."""
     if not any(name in os.environ for name in _VARIABLES):
-        for option, size in _OPTIONS.items():
-            set_option(option, size)
+        _set(_OPTIONS)
+
+
+def _set(options: dict[int, int]) -> None:
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if set_option is not None and "GLIBC_TUNABLES" not in os.environ:
+        for option, value in options.items():
+            set_option(option, value)

@@ -22,7 +22,7 @@ PROGRAM = """
 import resource, sys, threading
 from estimator_bridge.patches import freed_memory
 if "kept" in sys.argv:
-    freed_memory.set_options()
+    freed_memory.set_thresholds()
 def work():
     for number in range(30):
         if number == 10:
@@ -66,7 +66,7 @@ import ctypes, sys, threading
 from estimator_bridge.patches import freed_memory
 from estimator_bridge.processor import count_cores
 if "kept" in sys.argv:
-    freed_memory.set_options()
+    freed_memory.limit_arenas()
 together = threading.Barrier(20)
 def work():
     blocks = []
