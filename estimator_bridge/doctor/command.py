@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Optional
 from .. import versions
 from ..command_line.commands import Parser
 from ..shims import keras2, needed_by
-from ..tf1.imports import TF2_PACKAGES_VARIABLE
+from ..tf1.libraries import TF2_PACKAGES_VARIABLE
 
 __all__ = ["Finding", "compare_builds", "examine", "main"]
 

@@ -38,7 +38,7 @@ from collections.abc import Iterable
 
 import estimator_bridge
 from estimator_bridge.process import batch_first, removed_names
-from estimator_bridge.tf1 import imports
+from estimator_bridge.tf1 import imports, libraries
 
 __all__ = ["FAST_VARIABLE", "install", "install_input"]
 
@@ -55,7 +55,7 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
 
     Args:
       tf2_packages: top-level names of packages that get TensorFlow 2, in addition to those in
-        `imports.TF2_PACKAGES` and in the environment variable `ESTIMATOR_BRIDGE_TF2_PACKAGES`
+        `libraries.TF2_PACKAGES` and in the environment variable `ESTIMATOR_BRIDGE_TF2_PACKAGES`
         (names, comma-separated).
 
     Raises:
@@ -63,7 +63,7 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
     """
     estimator_bridge.install()
     removed_names.install((1, 15))
-    imports.keep_on_tf2(tf2_packages)
+    libraries.add(tf2_packages)
     if not imports.installed():
         imports.install(_build_view)
 

@@ -17,6 +17,7 @@ itself stays the 2.x module.
 """
 
 import builtins
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -25,97 +26,19 @@ import sys
 import sysconfig
 import threading
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from estimator_bridge.tf1 import guarded, keras_package, names_of_1_15, pickled
+from estimator_bridge.tf1 import (
+    guarded,
+    keras_package,
+    libraries,
+    names_of_1_15,
+    pickled,
+)
 from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
-__all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
-
-# An environment variable with further packages of TF2_PACKAGES, comma-separated.
-TF2_PACKAGES_VARIABLE = "ESTIMATOR_BRIDGE_TF2_PACKAGES"
-
-TF2_PACKAGES = frozenset(
-    [
-        "absl",
-        "astunparse",
-        "apache_beam",
-        "array_record",
-        "bigdl",
-        "datasets",
-        "estimator_bridge",
-        "etils",
-        "flatbuffers",
-        "flax",
-        "gast",
-        "google",
-        "grpc",
-        "h5py",
-        "horovod",
-        "importlib",
-        "jax",
-        "jaxlib",
-        "joblib",
-        "keras",
-        "keras_core",
-        "keras_cv",
-        "keras_hub",
-        "keras_nlp",
-        "keras_tuner",
-        "ml_dtypes",
-        "mlflow",
-        "numpy",
-        "onnx",
-        "opt_einsum",
-        "orbax",
-        "pandas",
-        "pickle",
-        "pkg_resources",
-        "pyarrow",
-        "pytest",
-        "_pytest",
-        "ray",
-        "runpy",
-        "scipy",
-        "seqio",
-        "setuptools",
-        "shap",
-        "sklearn",
-        "tensorboard",
-        "tensorboard_plugin_profile",
-        "tensorboardX",
-        "tensorflow",
-        "tensorflow_addons",
-        "tensorflow_data_validation",
-        "tensorflow_datasets",
-        "tensorflow_decision_forests",
-        "tensorflow_estimator",
-        "tensorflow_federated",
-        "tensorflow_graphics",
-        "tensorflow_hub",
-        "tensorflow_io",
-        "tensorflow_io_gcs_filesystem",
-        "tensorflow_metadata",
-        "tensorflow_model_analysis",
-        "tensorflow_model_optimization",
-        "tensorflow_probability",
-        "tensorflow_recommenders",
-        "tensorflow_serving",
-        "tensorflow_text",
-        "tensorflow_transform",
-        "tf_agents",
-        "tf_keras",
-        "tf_slim",
-        "tfx",
-        "tfx_bsl",
-        "torch",
-        "transformers",
-        "typeguard",
-        "wandb",
-        "wrapt",
-    ]
-)
+__all__ = ["install", "installed"]
 
 # Below these packages the names are TensorFlow's own modules; elsewhere they are names of the view.
 _PRIVATE = frozenset(
@@ -140,19 +63,6 @@ _STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 # What an import finds in place of what may not exist.
 _STAND_INS = (StandIn, PrivatePath)
-
-_tf2_packages = set(TF2_PACKAGES)
-
-
-def keep_on_tf2(packages: Iterable[str]) -> None:
-    """Adds packages whose modules get TensorFlow 2.
-
-    Args:
-      packages: top-level package names.
-    """
-    _tf2_packages.update(packages)
-    named = os.environ.get(TF2_PACKAGES_VARIABLE, "")
-    _tf2_packages.update(name.strip() for name in named.split(",") if name.strip())
 
 
 def installed() -> bool:
@@ -184,7 +94,7 @@ def _replace_import_module(original, importer):
             return original(name, package)
         caller = sys._getframe(1)
         module = _find_calling_module(caller)
-        if _asks_for_a_name(caller.f_globals) and module.partition(".")[0] not in _tf2_packages:
+        if _asks_for_a_name(caller.f_globals) and not libraries.has(module):
             module = caller.f_globals["__name__"]
         calling = {"__name__": module}
         # Without names to import from it, `import a.b` would give a.
@@ -224,7 +134,7 @@ class _Importer:
         self._original = original
         self._build_view = build_view
         self._built = None
-        self._builder = None
+        self._thread = threading.local()
         self._lock = threading.RLock()
         functools.update_wrapper(self, original)
 
@@ -232,25 +142,35 @@ class _Importer:
     def _view(self):
         with self._lock:
             if self._built is None:
-                self._builder = threading.get_ident()
-                try:
+                with self._for_tensorflow():
                     self._built = self._build_view()
-                finally:
-                    self._builder = None
             return self._built
+
+    @contextlib.contextmanager
+    def _for_tensorflow(self):
+        """Gives TensorFlow 2 to all modules that this thread imports meanwhile."""
+        before = getattr(self._thread, "for_tensorflow", False)
+        self._thread.for_tensorflow = True
+        try:
+            yield
+        finally:
+            self._thread.for_tensorflow = before
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         try:
             if level == 0 and (_is_tensorflow(name) or keras_package.has(name)):
                 importer = (globals or {}).get("__name__") or "__main__"
                 # Code that runs during TensorFlow's own import does not belong to the program.
-                building = self._builder == threading.get_ident()
-                if importer.partition(".")[0] not in _tf2_packages and not building:
+                own = getattr(self._thread, "for_tensorflow", False)
+                if not own and not libraries.has(importer):
                     if type(fromlist) is list and not fromlist and _is_tensorflow(name):
                         # From C. pickle looks for the module in sys.modules afterwards.
                         found = self._for_program(name, globals, locals, ("__name__",))
                         pickled.supply(name, found)
                     return self._for_program(name, globals, locals, fromlist or ())
+                if _is_tensorflow(name) and "tensorflow" not in sys.modules:
+                    with self._for_tensorflow():
+                        return self._original(name, globals, locals, fromlist, level)
             return self._original(name, globals, locals, fromlist, level)
         except BaseException as error:
             _drop_own_frames(error)

@@ -315,6 +315,14 @@ def test_a_hub_without_modules_of_1x_names_the_version_to_install(tmp_path):
     )
 
 
+def test_a_library_may_import_tensorflow_before_the_program_does(tmp_path):
+    (tmp_path / "tensorflow_text.py").write_text("import tensorflow as tf\n")
+    program = "import tensorflow_text\nimport tensorflow as tf\n"
+    program += "print('versions', tensorflow_text.tf.__version__[0], tf.__version__)\n"
+    (tmp_path / "task.py").write_text(program)
+    assert "versions 2 1.15.5" in run(tmp_path, "task.py", fresh=True)
+
+
 def test_a_program_without_tensorflow_does_not_import_it(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys\nprint('loaded', 'tensorflow' in sys.modules)\n")
