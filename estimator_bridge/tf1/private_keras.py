@@ -11,7 +11,8 @@ import importlib
 import types
 from typing import Any, Optional
 
-from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn, advise
+from estimator_bridge.tf1 import keras_23
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = ["MODULES", "NAMES", "KerasModule", "KerasParent", "PrivatePackage", "find", "source"]
 
@@ -40,9 +41,23 @@ _PUBLIC = {
 
 # Modules that were split or renamed, by their name below the prefix -> where their names are.
 _SPLIT = {
+    "applications.mobilenetv2": ("{api}.applications.mobilenet_v2",),
+    "backend.common": ("{api}.backend",),
     "backend.tensorflow_backend": ("{api}.backend", "{source}.backend"),
-    "engine": ("{source}.engine.base_layer",),
-    "engine.topology": ("{source}.engine.functional", "{source}.utils.layer_utils"),
+    "callbacks.callbacks": ("{api}.callbacks", "{source}.callbacks"),
+    "callbacks.tensorboard_v1": ("{api}.callbacks",),
+    "engine": ("{source}.engine.base_layer", "{source}.utils.layer_utils"),
+    "engine.base_layer": ("{source}.engine.node",),
+    "engine.input_layer": ("{source}.engine.node",),
+    "engine.network": ("{source}.engine.node", "{source}.utils.layer_utils"),
+    "engine.saving": ("{api}.models", "{source}.saving.legacy.hdf5_format"),
+    "engine.topology": (
+        "{source}.engine.functional",
+        "{source}.engine.node",
+        "{source}.utils.layer_utils",
+    ),
+    "engine.training": ("{api}.utils", "{source}.engine.training_utils_v1"),
+    "engine.training_utils": ("{source}.engine.training_utils_v1",),
     "layers.convolutional": ("{source}.layers.convolutional.base_conv",),
     "layers.cudnn_recurrent": ("{source}.layers.rnn.base_cudnn_rnn",),
     "layers.merge": ("{source}.layers.merging.base_merge",),
@@ -51,9 +66,16 @@ _SPLIT = {
         "{source}.layers.rnn.dropout_rnn_cell_mixin",
         "{source}.layers.rnn.rnn_utils",
     ),
+    "legacy": ("{api}",),
+    "legacy.layers": ("{api}.layers",),
+    "objectives": ("{api}.losses", "{source}.losses"),
     "optimizer_v2": ("{source}.optimizers.legacy",),
     "optimizers": ("{api}.optimizers", "{source}.optimizers", "{source}.optimizers.legacy"),
+    "saving.hdf5_format": ("{source}.saving.legacy.hdf5_format",),
     "utils.generic_utils": ("{source}.utils.generic_utils", "{source}.saving.serialization_lib"),
+    "utils.multi_gpu_utils": (),
+    "utils.test_utils": ("{source}.testing_infra.test_utils",),
+    "utils.training_utils": (),
 }
 
 # Modules of 1.x that TensorFlow has removed, and that `find` supplies.
@@ -72,13 +94,31 @@ NAMES = {
     ),
 }
 
-# Keras 2 merged the class of 1.x into its subclass.
-_RENAMED = {"Network": "Model"}
+# Keras 2 merged the class of 1.x, which had two names, into its subclass.
+_RENAMED = {"Container": "Model", "Network": "Model"}
 
-# Modules that Keras 2 no longer has, with what to do.
-_GONE = {
-    "utils.multi_gpu_utils": "use RunConfig(train_distribute=tf.distribute.MirroredStrategy())",
+# What many modules imported, and programs import from them -> where it is.
+_SHARED = {
+    "K": "backend",
+    "activations": "activations",
+    "cbks": "callbacks",
+    "constraints": "constraints",
+    "conv_utils": "utils.conv_utils",
+    "initializers": "initializers",
+    "interfaces": "legacy.interfaces",
+    "losses": "losses",
+    "metrics_module": "metrics",
+    "optimizers": "optimizers",
+    "regularizers": "regularizers",
 }
+_SHARED_FUNCTIONS = frozenset(
+    [
+        *("deserialize_keras_object", "func_dump", "func_load", "has_arg", "is_all_none"),
+        *("object_list_uid", "serialize_keras_object", "slice_arrays", "to_list"),
+        "transpose_shape",
+        "unpack_singleton",
+    ]
+)
 
 _ADVICE = "it is a private name of Keras; use the public name of tf.keras, or keep a copy of it"
 
@@ -96,6 +136,15 @@ def _packages() -> dict[str, str]:
 def source() -> str:
     """Returns the name of the package with the source of Keras 2."""
     return _packages()["source"]
+
+
+def load_source(name: str) -> types.ModuleType:
+    """Imports a module of the source of Keras 2.
+
+    Args:
+      name: its name in that package, such as utils.conv_utils.
+    """
+    return importlib.import_module(f"{source()}.{name}")
 
 
 @functools.cache
@@ -120,9 +169,6 @@ def find(name: str) -> Optional[types.ModuleType]:
     if prefix is None:
         return None
     rest = name[len(prefix) + 1 :]
-    for gone, advice in _GONE.items():
-        if (rest + ".").startswith(gone + "."):
-            return StandIn(name, advice)
     places = [place + ("." + rest if rest else "") for place in _PREFIXES[prefix]]
     if "keras" in prefix:
         package, _, module = rest.partition(".")
@@ -133,11 +179,16 @@ def find(name: str) -> Optional[types.ModuleType]:
     # What TensorFlow itself has kept.
     places.append(f"tensorflow.python.{'layers' if prefix.endswith('layers') else 'keras'}.{rest}")
     names = [place.format(**_packages()).rstrip(".") for place in places]
-    found = [module for module in map(_load, dict.fromkeys(names)) if module is not None]
+    found: list[Any] = [module for module in map(_load, dict.fromkeys(names)) if module is not None]
+    lost = keras_23.find(rest) if "keras" in prefix else None
+    if lost is not None:
+        # Before what TensorFlow has kept, whose functions do not know the classes of Keras 2.
+        kept = _load(names[-1])
+        found.insert(len(found) - (kept in found), lost)
     return KerasModule(name, found) if found else None
 
 
-def _read(module: types.ModuleType, name: str) -> Any:
+def _read(module: Any, name: str) -> Any:
     """Returns an attribute, or None without it."""
     try:
         return getattr(module, name, None)
@@ -154,7 +205,7 @@ class KerasModule(types.ModuleType):
       places: the modules in which its names are looked for, in this order.
     """
 
-    def __init__(self, path: str, places: list[types.ModuleType]):
+    def __init__(self, path: str, places: list[Any]):
         super().__init__(path, places[0].__doc__)
         self.__dict__.update(_places=places, __path__=[])
 
@@ -169,12 +220,23 @@ class KerasModule(types.ModuleType):
         if value is None or isinstance(value, types.ModuleType):
             value = find(f"{self.__name__}.{name}") or value
         if value is None:
+            value = self._find_shared(name)
+        if value is None:
             raise NotSuppliedError(advise(*self._advice_for(name)))
         setattr(self, name, value)
         return value
 
     def __dir__(self) -> list[str]:
         return sorted({name for place in self._places for name in dir(place)})
+
+    def _find_shared(self, name: str) -> Any:
+        """Returns what this module of 1.x had imported from another one, or None."""
+        prefix = max((p for p in _PREFIXES if self.__name__.startswith(f"{p}.")), key=len)
+        if name in _SHARED:
+            return find(f"{prefix}.{_SHARED[name]}")
+        if name in _SHARED_FUNCTIONS:
+            return _read(find(f"{prefix}.utils.generic_utils"), name)
+        return None
 
     def _advice_for(self, name: str) -> tuple[str, str]:
         return f"{self.__name__}.{name}", _ADVICE

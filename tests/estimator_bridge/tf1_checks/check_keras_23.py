@@ -1,0 +1,245 @@
+"""Names of the package `keras` until 2.3; the values were computed by Keras 2.1.6 and 2.2.4."""
+
+import importlib
+
+import h5py
+import keras
+import keras.backend as K
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras.applications.resnet50 import conv_block, identity_block
+from keras.engine import InputSpec, get_source_inputs
+from keras.engine import topology as saving
+from keras.layers import Dense, Input, Masking, Recurrent
+from keras.models import Model, Sequential, load_model
+from keras.optimizers import clip_norm
+from keras.preprocessing.image import apply_transform, list_pictures
+from keras.utils.conv_utils import convert_kernel, deconv_length
+
+
+@pytest.mark.parametrize(
+    "module, names",
+    [
+        ("keras.applications.mobilenet", "relu6 DepthwiseConv2D"),
+        ("keras.applications.mobilenetv2", "MobileNetV2"),
+        ("keras.backend.common", "_EPSILON epsilon normalize_data_format image_dim_ordering"),
+        ("keras.callbacks.callbacks", "Callback ModelCheckpoint"),
+        ("keras.engine.base_layer", "Node to_list has_arg"),
+        ("keras.engine.saving", "preprocess_weights_for_loading load_model"),
+        ("keras.engine.topology", "Container Node Layer InputSpec"),
+        ("keras.engine.training", "Model standardize_input_data GeneratorEnqueuer"),
+        ("keras.engine.training_utils", "standardize_weights batch_shuffle"),
+        ("keras.layers.core", "K func_dump initializers regularizers conv_utils"),
+        ("keras.layers.recurrent", "Recurrent _time_distributed_dense LSTM"),
+        ("keras.legacy.layers", "Highway MaxoutDense AtrousConvolution2D"),
+        ("keras.utils", "print_summary HDF5Matrix multi_gpu_model"),
+        ("keras.utils.generic_utils", "unpack_singleton object_list_uid func_load"),
+        ("keras.utils.io_utils", "HDF5Matrix"),
+        ("keras.utils.layer_utils", "convert_all_kernels_in_model"),
+        ("keras.utils.multi_gpu_utils", "multi_gpu_model"),
+        ("keras.utils.test_utils", "get_test_data"),
+        ("keras.utils.training_utils", "multi_gpu_model"),
+    ],
+)
+def test_a_module_has_the_names_of_keras_2_3(module, names):
+    found = importlib.import_module(module)
+    for name in names.split():
+        assert callable(getattr(found, name)) or getattr(found, name) is not None, name
+
+
+def test_objectives_are_losses():
+    from keras import objectives
+    from keras.objectives import categorical_crossentropy
+
+    assert categorical_crossentropy is keras.losses.categorical_crossentropy
+    assert objectives.mse is keras.losses.mse
+
+
+def test_the_format_of_images_has_its_name_of_keras_1():
+    assert K.image_dim_ordering() == "tf"
+    K.set_image_dim_ordering("th")
+    try:
+        assert K.image_data_format() == "channels_first"
+        assert K.image_dim_ordering() == "th" and K.normalize_data_format(None) == "channels_first"
+    finally:
+        K.set_image_dim_ordering("tf")
+    with pytest.raises(ValueError, match="use 'tf' or 'th'"):
+        K.set_image_dim_ordering("channels_last")
+
+
+def test_functions_of_the_backend():
+    session, x = K.get_session(), K.constant(np.arange(6.0).reshape(2, 3))
+    assert K.is_tensor(x) and not K.is_tensor(3) and K.is_variable(K.zeros((2,)))
+    np.testing.assert_array_equal(session.run(K.slice(x, [0, 1], [2, 2])), [[1, 2], [4, 5]])
+    assert session.run(K.size(x)) == 6
+    assert K.get_variable_shape(K.zeros((2, 3))) == (2, 3)
+    assert K.transpose_shape((None, 4, 5, 3), "channels_first", (1, 2)) == (None, 3, 4, 5)
+    long, short = K.constant([3.0, 4.0]), K.constant([0.3, 0.4])
+    clipped = [clip_norm(long, 1.0, K.constant(5.0)), clip_norm(short, 1.0, K.constant(0.5))]
+    clipped.append(clip_norm(long, 0, K.constant(5.0)))
+    np.testing.assert_allclose(session.run(clipped), [[0.6, 0.8], [0.3, 0.4], [3, 4]], rtol=1e-6)
+
+
+def make_weights(layer):
+    random = np.random.RandomState(0)
+    layer.set_weights([random.randn(*w.shape).astype("f") for w in layer.get_weights()])
+    return random.randn(3, 2).astype("f")
+
+
+def test_a_highway_layer_gates_its_input(tmp_path):
+    layer = keras.layers.Highway(input_dim=2, activation="tanh", name="highway_1")
+    model = Sequential([layer])
+    assert [w.name for w in layer.weights] == [
+        *("highway_1/W:0", "highway_1/W_carry:0", "highway_1/b:0", "highway_1/b_carry:0"),
+    ]
+    np.testing.assert_array_equal(layer.get_weights()[3], [1, 1])
+    outputs = model.predict(make_weights(layer))
+    expected = [[0.857968, 0.544692], [0.695095, 0.723077], [1.012424, 0.151642]]
+    np.testing.assert_allclose(outputs, expected, atol=1e-6)
+    model.save(str(tmp_path / "model.h5"))
+    classes = {"Highway": keras.layers.Highway}
+    loaded = load_model(str(tmp_path / "model.h5"), custom_objects=classes)
+    np.testing.assert_array_equal(loaded.get_weights()[0], layer.get_weights()[0])
+
+
+def test_a_maxout_layer_takes_the_largest():
+    layer = keras.layers.MaxoutDense(3, nb_feature=4, input_dim=2)
+    outputs = Sequential([layer]).predict(make_weights(layer))
+    expected = [
+        [7.134457, 2.324309, 3.090959],
+        [0.909062, 1.547859, 1.369549],
+        [-1.116865, 1.486941, 3.887182],
+    ]
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+    assert layer.get_config()["nb_feature"] == 4
+    weights = layer.get_weights()
+    given = keras.layers.MaxoutDense(3, weights=weights, input_dim=2)
+    Sequential([given])
+    np.testing.assert_array_equal(given.get_weights()[0], weights[0])
+
+
+class Decoder(Recurrent):
+    """Adds the inputs up, twice each."""
+
+    def __init__(self, units, **kwargs):
+        self.units = units
+        super().__init__(**kwargs)
+
+    def build(self, input_shape):
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        self.states = [None]
+        if self.stateful:
+            self.input_spec = [InputSpec(shape=(shape[0], None, shape[2]))]
+            self.reset_states()
+        self.kernel = self.add_weight(name="kernel", shape=(shape[-1], 2), initializer="ones")
+        self.built = True
+
+    def get_constants(self, inputs, training=None):
+        return [K.constant(2.0)]
+
+    def step(self, inputs, states):
+        state = K.dot(inputs, self.kernel) * states[1] + states[0]
+        return state, [state]
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, [[30, 30], [102, 102]]),
+        ({"unroll": True}, [[30, 30], [102, 102]]),
+        (
+            {"return_sequences": True},
+            [[[2, 2], [12, 12], [30, 30]], [[26, 26], [60, 60], [102, 102]]],
+        ),
+        (
+            {"return_sequences": True, "go_backwards": True},
+            [[[18, 18], [28, 28], [30, 30]], [[42, 42], [76, 76], [102, 102]]],
+        ),
+        ({"return_state": True}, [[[30, 30], [102, 102]], [[30, 30], [102, 102]]]),
+    ],
+)
+def test_a_recurrent_layer_of_a_program(options, expected):
+    inputs = Input((3, 2))
+    layer = Decoder(2, **options)
+    outputs = layer(inputs)
+    shapes = [K.int_shape(one) for one in (outputs if isinstance(outputs, list) else [outputs])]
+    assert shapes[0] == ((None, 3, 2) if options.get("return_sequences") else (None, 2))
+    values = Model(inputs, outputs).predict(np.arange(12.0).reshape(2, 3, 2))
+    np.testing.assert_array_equal(values, expected)
+    assert layer.get_config()["return_sequences"] == options.get("return_sequences", False)
+
+
+def test_a_recurrent_layer_takes_first_states_and_a_mask():
+    inputs, first = Input((3, 2)), Input((2,))
+    model = Model([inputs, first], Decoder(2)(inputs, initial_state=first))
+    outputs = model.predict([np.arange(12.0).reshape(2, 3, 2), np.ones((2, 2))])
+    np.testing.assert_array_equal(outputs, [[31, 31], [103, 103]])
+    inputs = Input((3, 2))
+    model = Model(inputs, Decoder(2)(Masking()(inputs)))
+    outputs = model.predict(np.array([[[1.0, 1], [0, 0], [1, 2]]]))
+    np.testing.assert_array_equal(outputs, [[10, 10]])
+
+
+def test_a_stateful_recurrent_layer_begins_with_the_last_states():
+    inputs = Input(batch_shape=(1, 3, 2))
+    layer = Decoder(2, stateful=True)
+    model, ones = Model(inputs, layer(inputs)), np.ones((1, 3, 2))
+    assert [model.predict(ones)[0, 0] for _ in range(2)] == [12, 24]
+    model.reset_states()
+    assert model.predict(ones)[0, 0] == 12
+    layer.reset_states([np.full((1, 2), 5.0)])
+    assert model.predict(ones)[0, 0] == 17
+    with pytest.raises(ValueError, match="has 1 states, but 2 were given"):
+        layer.reset_states([np.zeros((1, 2))] * 2)
+
+
+def test_weights_of_a_list_of_layers_are_written_and_read(tmp_path):
+    def make(*names):
+        inputs = Input((2,))
+        net = inputs
+        for name in names:
+            net = Dense(2, name=name)(net)
+        return Model(inputs, net)
+
+    first, second, third = make("a", "b"), make("b", "c"), make("x", "y")
+    with h5py.File(str(tmp_path / "weights.h5"), "w") as file:
+        saving.save_weights_to_hdf5_group(file, first.layers)
+    with h5py.File(str(tmp_path / "weights.h5"), "r") as file:
+        before = second.get_layer("c").get_weights()[0]
+        saving.load_weights_from_hdf5_group_by_name(file, second.layers)
+        saving.load_weights_from_hdf5_group(file, third.layers)
+    ours = [layer.get_weights()[0] for layer in first.layers[1:]]
+    np.testing.assert_array_equal(second.get_layer("b").get_weights()[0], ours[1])
+    np.testing.assert_array_equal(second.get_layer("c").get_weights()[0], before)
+    for layer, kernel in zip(third.layers[1:], ours):
+        np.testing.assert_array_equal(layer.get_weights()[0], kernel)
+
+
+def test_blocks_of_resnet():
+    inputs = Input((8, 8, 4))
+    net = conv_block(inputs, 3, [2, 2, 8], stage=2, block="a")
+    outputs = identity_block(net, 3, [2, 2, 8], stage=2, block="b")
+    assert K.int_shape(outputs) == (None, 4, 4, 8)
+    assert get_source_inputs(outputs)[0] is inputs
+    names = [layer.name for layer in Model(inputs, outputs).layers]
+    assert {"res2a_branch1", "bn2a_branch2c", "res2b_branch2b", "bn2b_branch2a"} <= set(names)
+
+
+def test_images_and_kernels(tmp_path):
+    image = np.arange(24.0).reshape(3, 4, 2)
+    matrix = np.array([[1, 0.5, 0.2], [0, 1, 1], [0, 0, 1]])
+    moved = apply_transform(image, matrix, 2, "constant", -1.0)
+    expected = [3.6, 4.6, 9.6, 10.6, 15.6, 16.6, -1, -1, 11.6, 12.6, 17.6, 18.6, *[-1] * 12]
+    np.testing.assert_allclose(moved.ravel(), expected)
+    for name in ("x.JPG", "y-z.png", "b.gif", "q.jpg"):
+        (tmp_path / name).touch()
+    assert list_pictures(str(tmp_path)) == [str(tmp_path / "q.jpg")]
+    kernel = convert_kernel(np.arange(8.0).reshape(2, 2, 2, 1))
+    np.testing.assert_array_equal(kernel.ravel(), [6, 7, 4, 5, 2, 3, 0, 1])
+    assert [deconv_length(5, 2, 3, p) for p in ("same", "valid", "full")] == [10, 11, 7]
+
+
+def test_atrous_convolutions_are_dilated():
+    layer = keras.layers.AtrousConvolution2D(4, (3, 3), atrous_rate=(2, 2))
+    assert type(layer) is tf.keras.layers.Conv2D and layer.dilation_rate == (2, 2)
