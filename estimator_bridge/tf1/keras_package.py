@@ -55,8 +55,11 @@ def find(name: str, fromlist: Sequence[str]) -> types.ModuleType:
 
 @functools.cache
 def _package() -> private_keras.KerasModule:
+    # Imported here, because it imports TensorFlow.
+    from estimator_bridge.tf1.keras_23 import behaviour
+
+    version = behaviour.install()
     found = private_keras.find("keras")
     assert isinstance(found, private_keras.KerasModule)
-    # The last one with this interface.
-    vars(found)["__version__"] = "2.3.1"
+    vars(found)["__version__"] = version
     return found

@@ -12,7 +12,7 @@ import types
 from typing import Any, Optional
 
 from estimator_bridge.tf1 import keras_23
-from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
+from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn, advise
 
 __all__ = ["MODULES", "NAMES", "KerasModule", "KerasParent", "PrivatePackage", "find", "source"]
 
@@ -138,7 +138,7 @@ def source() -> str:
     return _packages()["source"]
 
 
-def load_source(name: str) -> types.ModuleType:
+def load_source(name: str) -> Any:
     """Imports a module of the source of Keras 2.
 
     Args:
@@ -185,6 +185,9 @@ def find(name: str) -> Optional[types.ModuleType]:
         # Before what TensorFlow has kept, whose functions do not know the classes of Keras 2.
         kept = _load(names[-1])
         found.insert(len(found) - (kept in found), lost)
+    replaced = keras_23.find_replaced(rest) if prefix == "keras" else None
+    if replaced is not None:
+        found.insert(0, replaced)
     return KerasModule(name, found) if found else None
 
 
@@ -206,17 +209,20 @@ class KerasModule(types.ModuleType):
     """
 
     def __init__(self, path: str, places: list[Any]):
-        super().__init__(path, places[0].__doc__)
-        self.__dict__.update(_places=places, __path__=[])
+        main = next((one for one in places if isinstance(one, types.ModuleType)), keras_23)
+        super().__init__(path, main.__doc__)
+        self.__dict__.update(_places=places, _main=main, __path__=[])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
-            return getattr(self._places[0], name)
+            return getattr(self._main, name)
         if name == "_impl":
             return KerasParent(f"{self.__name__}._impl")
         name = _RENAMED.get(name, name)
-        values = (_read(place, name) for place in self._places)
-        value = next((value for value in values if value is not None), None)
+        values = [value for place in self._places if (value := _read(place, name)) is not None]
+        # A place may have what another one lacks.
+        values.sort(key=lambda value: isinstance(value, StandIn))
+        value = next(iter(values), None)
         if value is None or isinstance(value, types.ModuleType):
             value = find(f"{self.__name__}.{name}") or value
         if value is None:

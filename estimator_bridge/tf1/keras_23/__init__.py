@@ -13,7 +13,7 @@ import importlib
 import types
 from typing import Optional
 
-__all__ = ["find"]
+__all__ = ["find", "find_replaced"]
 
 # Module below `keras` -> the module here with the names that it lacks.
 _MODULES = {
@@ -29,17 +29,21 @@ _MODULES = {
     "layers.core": "layers",
     "layers.recurrent": "recurrent",
     "legacy.layers": "layers",
-    "optimizers": "utils",
-    "preprocessing.image": "utils",
+    "optimizers": "functions",
+    "preprocessing.image": "functions",
     "saving.hdf5_format": "weights",
-    "utils": "utils",
-    "utils.conv_utils": "utils",
-    "utils.generic_utils": "utils",
-    "utils.io_utils": "utils",
-    "utils.layer_utils": "utils",
-    "utils.multi_gpu_utils": "utils",
-    "utils.training_utils": "utils",
+    "utils": "functions",
+    "utils.conv_utils": "functions",
+    "utils.generic_utils": "functions",
+    "utils.io_utils": "functions",
+    "utils.layer_utils": "functions",
+    "utils.multi_gpu_utils": "functions",
+    "utils.training_utils": "functions",
 }
+
+
+# The same for names that replace those of `tf.keras` in the package `keras`.
+_REPLACED = {"losses": "losses", "objectives": "losses", "optimizers": "optimizers"}
 
 
 @functools.cache
@@ -49,7 +53,20 @@ def find(path: str) -> Optional[types.SimpleNamespace]:
     Args:
       path: its name below `keras`, such as layers.recurrent.
     """
-    name = _MODULES.get(path)
+    return _select(_MODULES.get(path))
+
+
+@functools.cache
+def find_replaced(path: str) -> Optional[types.SimpleNamespace]:
+    """Returns the names of a module of `keras` that differ from those of `tf.keras`, or None.
+
+    Args:
+      path: its name below `keras`, such as optimizers.
+    """
+    return _select(_REPLACED.get(path))
+
+
+def _select(name: Optional[str]) -> Optional[types.SimpleNamespace]:
     if name is None:
         return None
     module = importlib.import_module(f"{__name__}.{name}")

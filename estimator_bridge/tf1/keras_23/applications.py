@@ -9,7 +9,11 @@ DepthwiseConv2D = _layers.DepthwiseConv2D
 
 
 def relu6(x):
-    """Returns `x` between 0 and 6; models that MobileNet of that time saved name this function."""
+    """Returns values between 0 and 6; models that MobileNet of that time saved name this function.
+
+    Args:
+      x: float tensor.
+    """
     return tf.keras.backend.relu(x, max_value=6)
 
 

@@ -57,27 +57,48 @@ def set_image_dim_ordering(dim_ordering):
 
 
 def is_tensor(x):
-    """Returns whether `x` is a tensor or variable of TensorFlow."""
+    """Returns whether an object is a tensor or variable of TensorFlow.
+
+    Args:
+      x: the object.
+    """
     return tf.is_tensor(x)
 
 
 def is_variable(x):
-    """Returns whether `x` is a variable of TensorFlow."""
+    """Returns whether an object is a variable of TensorFlow.
+
+    Args:
+      x: the object.
+    """
     return isinstance(x, tf.compat.v2.Variable)
 
 
 def is_symbolic(x):
-    """Returns whether `x` is a tensor of a graph."""
+    """Returns whether an object is a tensor of a graph.
+
+    Args:
+      x: the object.
+    """
     return isinstance(x, tf.Tensor) and hasattr(x, "graph")
 
 
 def symbolic(func):
-    """Returns the function, which runs in the default graph anyway."""
+    """Returns the function, which runs in the default graph anyway.
+
+    Args:
+      func: the function.
+    """
     return func
 
 
 def size(x, name=None):
-    """Returns the number of elements, int32 tensor of shape []."""
+    """Returns the number of elements, int32 tensor of shape [].
+
+    Args:
+      x: tensor.
+      name: of the operation; None for one that follows from the operation.
+    """
     return tf.size(x, name=name)
 
 
@@ -93,12 +114,20 @@ def slice(x, start, size):
 
 
 def control_dependencies(control_inputs):
-    """Returns the context manager of `tf.control_dependencies`."""
+    """Returns the context manager of `tf.control_dependencies`.
+
+    Args:
+      control_inputs: list of operations and tensors.
+    """
     return tf.control_dependencies(control_inputs)
 
 
 def get_variable_shape(x):
-    """Returns the shape of a variable, a tuple of ints."""
+    """Returns the shape of a variable, a tuple of ints.
+
+    Args:
+      x: the variable.
+    """
     return _backend.int_shape(x)
 
 

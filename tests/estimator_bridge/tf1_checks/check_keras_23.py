@@ -1,6 +1,9 @@
 """Names of the package `keras` until 2.3; the values were computed by Keras 2.1.6 and 2.2.4."""
 
 import importlib
+import os
+import subprocess
+import sys
 
 import h5py
 import keras
@@ -79,6 +82,108 @@ def test_functions_of_the_backend():
     clipped = [clip_norm(long, 1.0, K.constant(5.0)), clip_norm(short, 1.0, K.constant(0.5))]
     clipped.append(clip_norm(long, 0, K.constant(5.0)))
     np.testing.assert_allclose(session.run(clipped), [[0.6, 0.8], [0.3, 0.4], [3, 4]], rtol=1e-6)
+
+
+# The others read the step after or before it is counted, as it happens: two runs differ.
+LOSSES = {
+    "sgd": [0.443612, 0.414338, 0.387712],
+    "rmsprop": [0.442905, 0.421061, 0.40649],
+    "adagrad": [0.425866, 0.363974, 0.329202],
+    "adadelta": [0.44739, 0.433974, 0.421036],
+}
+RATES = {"adam": 0.001, "adamax": 0.002, "nadam": 0.002}
+CLIPPED = [0.438143, 0.37509, 0.292776]
+COSINE = 0.501877
+DATA = np.random.RandomState(0).rand(16, 4), np.random.RandomState(1).rand(16, 2)
+
+
+def train(optimizer, loss="mse"):
+    """Returns the loss of three epochs, from the same weights each time."""
+    random = np.random.RandomState(2)
+    weights = [random.randn(4, 3) * 0.5, np.zeros(3), random.randn(3, 2) * 0.5, np.zeros(2)]
+    model = Sequential([Dense(3, activation="tanh", input_shape=(4,)), Dense(2)])
+    model.compile(optimizer, loss)
+    model.set_weights(weights)
+    return model.fit(*DATA, batch_size=8, epochs=3, shuffle=False, verbose=0).history["loss"]
+
+
+@pytest.mark.parametrize("name, expected", LOSSES.items())
+def test_optimizers_have_the_defaults_of_keras(name, expected):
+    np.testing.assert_allclose(train(name), expected, rtol=1e-4)
+    kind = getattr(keras.optimizers, name)
+    assert kind is getattr(keras.optimizers, kind.__name__)
+    np.testing.assert_allclose(train(kind()), expected, rtol=1e-4)
+    again = keras.optimizers.get({"class_name": kind.__name__, "config": kind().get_config()})
+    assert type(again) is kind and again.get_config() == kind().get_config()
+    assert kind is not getattr(tf.keras.optimizers, kind.__name__)
+
+
+@pytest.mark.parametrize("name, rate", RATES.items())
+def test_optimizers_have_the_learning_rates_of_keras(name, rate):
+    kind = getattr(keras.optimizers, name)
+    made = kind(), keras.optimizers.get(name)
+    assert [one.get_config()["learning_rate"] for one in made] == [rate] * 2
+    assert type(made[1]) is kind
+    assert kind(lr=0.5).get_config()["learning_rate"] == 0.5
+
+
+def test_gradients_are_clipped_together():
+    optimizer = keras.optimizers.SGD(0.1, 0.9, 0.0, True, clipnorm=0.1)
+    np.testing.assert_allclose(train(optimizer), CLIPPED, rtol=1e-4)
+    config = optimizer.get_config()
+    assert config["clipnorm"] == 0.1 and "global_clipnorm" not in config
+    assert keras.optimizers.SGD.from_config(config).global_clipnorm == 0.1
+    with pytest.raises(TypeError, match="takes 4 arguments, but 5 were given"):
+        keras.optimizers.SGD(0.1, 0.9, 0.0, True, 1)
+
+
+def test_similarity_is_minimized():
+    x = K.constant([[1.0, 0.0]])
+    assert K.get_session().run(keras.losses.cosine_proximity(x, x)) == [-1]
+    assert train("sgd", "cosine_proximity")[0] == pytest.approx(COSINE, rel=1e-4)
+
+
+def test_layers_and_models_are_counted_from_one():
+    with tf.Graph().as_default():
+        inputs = Input((4,))
+        hidden = Dense(2)(inputs)
+        model = Model(inputs, Dense(1)(hidden))
+        assert [layer.name for layer in model.layers] == ["input_1", "dense_1", "dense_2"]
+        assert model.weights[0].name == "dense_1/kernel:0"
+        assert (model.name, Sequential().name) == ("model_1", "sequential_1")
+        tf.layers.dense(inputs, 1)
+        assert tf.trainable_variables()[-1].name == "dense/bias:0"
+
+
+def test_images_are_resized_from_the_corner():
+    images = np.arange(4.0).reshape(1, 2, 2, 1)
+    for shape in ((2, 2, 1), (None, None, 1)):
+        inputs = Input(shape)
+        outputs = keras.layers.UpSampling2D(2, interpolation="bilinear")(inputs)
+        values = Model(inputs, outputs).predict(images)[0, :, :, 0]
+        np.testing.assert_allclose(values[:3], [[0, 0.5, 1, 1], [1, 1.5, 2, 2], [2, 2.5, 3, 3]])
+
+
+@pytest.mark.parametrize(
+    "version, expected", [("2.2", "2.2.5 acc hard_sigmoid"), ("2.3", "2.3.1 accuracy sigmoid")]
+)
+def test_a_variable_chooses_between_two_versions(tmp_path, version, expected):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import keras, numpy as np\n"
+        "gate = keras.layers.LSTM(1)\n"
+        "model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(1,))])\n"
+        "model.compile('sgd', 'mse', ['accuracy'])\n"
+        "done = model.fit(np.ones((1, 1)), np.ones((1, 1)), verbose=0)\n"
+        "print(keras.__version__, sorted(done.history)[0], gate.recurrent_activation.__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "estimator_bridge", "run", "--tf1", str(program)],
+        env={**os.environ, "ESTIMATOR_BRIDGE_KERAS": version},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert done.stdout.decode().strip() == expected
 
 
 def make_weights(layer):

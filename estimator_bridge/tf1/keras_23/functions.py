@@ -31,7 +31,11 @@ print_summary = private_keras.load_source("utils.layer_utils").print_summary
 
 
 def unpack_singleton(x):
-    """Returns the only element of a list, or the list if it has several."""
+    """Returns the only element of a list, or the list if it has several.
+
+    Args:
+      x: list or tuple.
+    """
     return x[0] if len(x) == 1 else x
 
 

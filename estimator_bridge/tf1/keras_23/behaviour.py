@@ -1,0 +1,106 @@
+"""What Keras 2.0 to 2.3 computes or names otherwise than `tf.keras` of TensorFlow 1.15.
+
+It applies to a process whose program has imported `keras`. The versions themselves differ in two
+ways: up to 2.2, `metrics=["accuracy"]` is reported as `acc`, and the gates of LSTM and GRU have the
+activation `hard_sigmoid`; in 2.3 they are `accuracy` and `sigmoid`.
+"""
+
+import functools
+import importlib
+import os
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1 import private_keras
+from estimator_bridge.tf1.keras_23 import losses
+
+__all__ = ["VERSION_VARIABLE", "install"]
+
+# "2.3" for the behaviour of this version; 2.2 is the default.
+VERSION_VARIABLE = "ESTIMATOR_BRIDGE_KERAS"
+
+_VERSIONS = {"": "2.2.5", "2.2": "2.2.5", "2.3": "2.3.1"}
+
+
+@functools.cache
+def install() -> str:
+    """Makes Keras behave so, and returns the version.
+
+    Raises:
+      ValueError: the environment variable names another version.
+    """
+    wanted = os.environ.get(VERSION_VARIABLE, "")
+    if wanted not in _VERSIONS:
+        raise ValueError(f"{VERSION_VARIABLE}={wanted}: use 2.2 or 2.3")
+    backend = private_keras.load_source("backend")
+    backend.unique_object_name = _count_from_one(backend.unique_object_name)
+    backend.resize_images = _resize_from_corner(backend.resize_images, backend)
+    # Its classes take the place of those that are found by their names.
+    importlib.import_module("estimator_bridge.tf1.keras_23.optimizers")
+    by_name = vars(private_keras.load_source("losses"))
+    by_name.update(cosine=losses.cosine, cosine_proximity=losses.cosine_proximity)
+    if wanted == "2.3":
+        _use_sigmoid()
+        utils = private_keras.load_source("engine.training_utils_v1")
+        utils.get_metric_name = _name_accuracy(utils.get_metric_name)
+    return _VERSIONS[wanted]
+
+
+def _count_from_one(original: Any) -> Any:
+    """Returns what names layers and models: the first `dense_1`, not `dense`."""
+
+    @functools.wraps(original)
+    def unique_object_name(name: str, name_uid_map: Any = None, **options: Any) -> str:
+        if name_uid_map is None:
+            options["zero_based"] = False
+        return original(name, name_uid_map, **options)
+
+    return unique_object_name
+
+
+def _resize_from_corner(original: Any, backend: Any) -> Any:
+    """Returns what resizes images: its bilinear pixels are counted from their corners."""
+
+    @functools.wraps(original)
+    def resize_images(  # noqa: PLR0913
+        x: Any,
+        height_factor: int,
+        width_factor: int,
+        data_format: str,
+        interpolation: str = "nearest",
+    ) -> Any:
+        if interpolation != "bilinear":
+            return original(x, height_factor, width_factor, data_format, interpolation)
+        first = data_format == "channels_first"
+        x = tf.transpose(x, [0, 2, 3, 1]) if first else x
+        known = x.shape[1:3].as_list()
+        size = tf.shape(x)[1:3] if None in known else tf.constant(known, tf.int32)
+        resized = tf.image.resize_bilinear(x, size * [height_factor, width_factor])
+        if None not in known:
+            height, width = known[0] * height_factor, known[1] * width_factor
+            resized.set_shape([x.shape[0], height, width, x.shape[3]])
+        return tf.transpose(resized, [0, 3, 1, 2]) if first else resized
+
+    return resize_images
+
+
+def _use_sigmoid() -> None:
+    for name in ("lstm_v1", "gru_v1"):
+        for kind in vars(private_keras.load_source(f"layers.rnn.{name}")).values():
+            initializer: Any = vars(kind).get("__init__") if isinstance(kind, type) else None
+            defaults = getattr(initializer, "__defaults__", None) or ()
+            if "hard_sigmoid" in defaults:
+                initializer.__defaults__ = tuple(
+                    "sigmoid" if value == "hard_sigmoid" else value for value in defaults
+                )
+
+
+def _name_accuracy(original: Any) -> Any:
+    @functools.wraps(original)
+    def get_metric_name(metric: Any, weighted: bool = False) -> str:
+        if metric in ("accuracy", "acc"):
+            return f"weighted_{metric}" if weighted else metric
+        return original(metric, weighted)
+
+    return get_metric_name

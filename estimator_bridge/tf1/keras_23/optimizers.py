@@ -1,0 +1,127 @@
+"""Optimizers with the arguments and defaults of Keras 2.0 to 2.3.
+
+They compute the same as those of `tf.keras`, from other defaults: an Adadelta of Keras has the
+learning rate 1, one of `tf.keras` 0.001. `clipnorm` limits the norm of all gradients together.
+"""
+
+from typing import Any
+
+from estimator_bridge.tf1 import private_keras
+
+__all__ = [
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "Adamax",
+    "Nadam",
+    "RMSprop",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "nadam",
+    "rmsprop",
+    "sgd",
+]
+
+# Class -> its module in the source of Keras, and its arguments in their order.
+_ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SGD": (
+        "gradient_descent",
+        {"learning_rate": 0.01, "momentum": 0.0, "decay": 0.0, "nesterov": False},
+    ),
+    "RMSprop": ("rmsprop", {"learning_rate": 0.001, "rho": 0.9, "epsilon": None, "decay": 0.0}),
+    "Adagrad": ("adagrad", {"learning_rate": 0.01, "epsilon": None, "decay": 0.0}),
+    "Adadelta": ("adadelta", {"learning_rate": 1.0, "rho": 0.95, "epsilon": None, "decay": 0.0}),
+    "Adam": (
+        "adam",
+        {
+            "learning_rate": 0.001,
+            "beta_1": 0.9,
+            "beta_2": 0.999,
+            "epsilon": None,
+            "decay": 0.0,
+            "amsgrad": False,
+        },
+    ),
+    "Adamax": (
+        "adamax",
+        {
+            "learning_rate": 0.002,
+            "beta_1": 0.9,
+            "beta_2": 0.999,
+            "epsilon": None,
+            "decay": 0.0,
+        },
+    ),
+    "Nadam": (
+        "nadam",
+        {
+            "learning_rate": 0.002,
+            "beta_1": 0.9,
+            "beta_2": 0.999,
+            "epsilon": None,
+            "schedule_decay": 0.004,
+        },
+    ),
+}
+
+
+def _make(name: str) -> Any:
+    """Returns the optimizer class of Keras with a name, and makes Keras find it by that name."""
+    module_name, defaults = _ARGUMENTS[name]
+    module = private_keras.load_source(f"optimizers.legacy.{module_name}")
+    base = getattr(module, name)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > len(defaults):
+            raise TypeError(f"{name} takes {len(defaults)} arguments, but {len(args)} were given")
+        options = {**defaults, **dict(zip(defaults, args)), **kwargs}
+        options["learning_rate"] = options.pop("lr", options["learning_rate"])
+        if name == "Nadam":
+            # A configuration that was read has the name of `tf.keras`.
+            options["schedule_decay"] = options.pop("decay", options["schedule_decay"])
+        if name == "Adagrad":
+            options.setdefault("initial_accumulator_value", 0.0)
+        options["global_clipnorm"] = options.pop("clipnorm", options.get("global_clipnorm"))
+        if options["global_clipnorm"] is None:
+            del options["global_clipnorm"]
+        base.__init__(self, **options)
+
+    def get_config(self: Any) -> dict[str, Any]:
+        """Returns the arguments of the optimizer."""
+        config = base.get_config(self)
+        norm = config.pop("global_clipnorm", None)
+        return config if norm is None else {**config, "clipnorm": norm}
+
+    def from_config(kind: Any, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Returns an optimizer.
+
+        Args:
+          kind: the class.
+          config: its arguments.
+          custom_objects: not used.
+        """
+        # That of `tf.keras` adds the defaults of `tf.keras`.
+        return kind(**config)
+
+    members = {
+        "__doc__": base.__doc__,
+        "__init__": __init__,
+        "__module__": base.__module__,
+        "from_config": classmethod(from_config),
+        "get_config": get_config,
+    }
+    made = type(name, (base,), members)
+    setattr(module, name, made)
+    return made
+
+
+SGD = sgd = _make("SGD")
+RMSprop = rmsprop = _make("RMSprop")
+Adagrad = adagrad = _make("Adagrad")
+Adadelta = adadelta = _make("Adadelta")
+Adam = adam = _make("Adam")
+Adamax = adamax = _make("Adamax")
+Nadam = nadam = _make("Nadam")
