@@ -1,11 +1,16 @@
 """Names of the package `keras` until 2.3 that the Keras of TensorFlow never had, or has lost.
 
-applications.py   blocks and functions of models of images
-backend.py        `keras.backend`
-layers.py         layers of Keras 1
-recurrent.py      the base class of recurrent layers that a program writes
-utils.py          `keras.utils`, `keras.optimizers`, `keras.preprocessing`
-weights.py        weights of a list of layers in an HDF5 file
+The package also has what Keras 2.0 to 2.3 computes or names otherwise than `tf.keras` of 1.15.
+
+  applications.py   blocks and functions of models of images
+  backend.py        `keras.backend`
+  behaviour.py      names of layers, resized images, and what differs between 2.2 and 2.3
+  functions.py      `keras.utils`, `keras.preprocessing`
+  layers.py         layers of Keras 1
+  losses.py         `keras.losses`
+  optimizers.py     `keras.optimizers`
+  recurrent.py      the base class of recurrent layers that a program writes
+  weights.py        weights of a list of layers in an HDF5 file
 """
 
 import functools

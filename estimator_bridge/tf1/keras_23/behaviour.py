@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.errors import BridgeError
 from estimator_bridge.tf1 import private_keras
 from estimator_bridge.tf1.keras_23 import losses
 
@@ -28,11 +29,11 @@ def install() -> str:
     """Makes Keras behave so, and returns the version.
 
     Raises:
-      ValueError: the environment variable names another version.
+      BridgeError: the environment variable names another version.
     """
     wanted = os.environ.get(VERSION_VARIABLE, "")
     if wanted not in _VERSIONS:
-        raise ValueError(f"{VERSION_VARIABLE}={wanted}: use 2.2 or 2.3")
+        raise BridgeError(f"{VERSION_VARIABLE}={wanted}: set it to 2.2 or 2.3")
     backend = private_keras.load_source("backend")
     backend.unique_object_name = _count_from_one(backend.unique_object_name)
     backend.resize_images = _resize_from_corner(backend.resize_images, backend)

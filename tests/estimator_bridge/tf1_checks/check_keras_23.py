@@ -186,6 +186,18 @@ def test_a_variable_chooses_between_two_versions(tmp_path, version, expected):
     assert done.stdout.decode().strip() == expected
 
 
+def test_another_version_is_refused(tmp_path):
+    (tmp_path / "program.py").write_text("import keras\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "estimator_bridge", "run", "--tf1", str(tmp_path / "program.py")],
+        env={**os.environ, "ESTIMATOR_BRIDGE_KERAS": "1.2"},
+        stderr=subprocess.PIPE,
+    )
+    assert done.returncode != 0
+    last = done.stderr.decode().splitlines()[-1]
+    assert last.endswith("ESTIMATOR_BRIDGE_KERAS=1.2: set it to 2.2 or 2.3"), last
+
+
 def make_weights(layer):
     random = np.random.RandomState(0)
     layer.set_weights([random.randn(*w.shape).astype("f") for w in layer.get_weights()])
