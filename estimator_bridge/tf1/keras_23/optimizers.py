@@ -2,9 +2,15 @@
 
 They compute the same as those of `tf.keras`, from other defaults: an Adadelta of Keras has the
 learning rate 1, one of `tf.keras` 0.001. `clipnorm` limits the norm of all gradients together.
+
+A program's own optimizer, a subclass with `get_updates`, gets the base class that Keras had then.
+It sets `updates` and `weights` itself.
 """
 
+import abc
 from typing import Any
+
+import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1 import private_keras
 
@@ -15,6 +21,7 @@ __all__ = [
     "Adam",
     "Adamax",
     "Nadam",
+    "Optimizer",
     "RMSprop",
     "adadelta",
     "adagrad",
@@ -68,11 +75,55 @@ _ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+_v1 = private_keras.load_source("optimizers.optimizer_v1")
+
+
+class _ClipsTogether:
+    """An optimizer whose gradients are clipped by their norm together."""
+
+    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+        """Returns the clipped gradients.
+
+        Args:
+          loss: float tensor of shape [].
+          params: list of variables.
+        """
+        norm = self.__dict__.pop("clipnorm", None)
+        try:
+            gradients = super().get_gradients(loss, params)  # type: ignore[misc]
+        finally:
+            if norm is not None:
+                self.clipnorm = norm
+        return tf.clip_by_global_norm(gradients, norm)[0] if norm else gradients
+
+
+Optimizer: Any = abc.ABCMeta("Optimizer", (_ClipsTogether, _v1.Optimizer), {})
+
+
+def _make_kind(base: Any, own: Any) -> Any:
+    """Returns the metaclass of an optimizer, whose subclasses with `get_updates` derive from `own`.
+
+    Args:
+      base: the class that the optimizer derives from.
+      own: the class for a program's own optimizer.
+    """
+
+    class Kind(type(base)):  # type: ignore[misc]
+        def __new__(mcs, name: str, bases: Any, members: Any) -> Any:
+            if "get_updates" not in members:
+                return super().__new__(mcs, name, bases, members)
+            bases = tuple(own if isinstance(one, Kind) else one for one in bases)
+            return abc.ABCMeta(name, bases, members)
+
+    return Kind
+
+
 def _make(name: str) -> Any:
     """Returns the optimizer class of Keras with a name, and makes Keras find it by that name."""
     module_name, defaults = _ARGUMENTS[name]
     module = private_keras.load_source(f"optimizers.legacy.{module_name}")
     base = getattr(module, name)
+    own = abc.ABCMeta(name, (_ClipsTogether, getattr(_v1, name)), {})
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(defaults):
@@ -113,8 +164,10 @@ def _make(name: str) -> Any:
         "from_config": classmethod(from_config),
         "get_config": get_config,
     }
-    made = type(name, (base,), members)
+    made = _make_kind(base, own)(name, (base,), members)
     setattr(module, name, made)
+    for kind in (made, own):
+        Optimizer.register(kind)
     return made
 
 

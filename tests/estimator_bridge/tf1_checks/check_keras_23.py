@@ -137,6 +137,60 @@ def test_gradients_are_clipped_together():
         keras.optimizers.SGD(0.1, 0.9, 0.0, True, 1)
 
 
+class OwnSGD(keras.optimizers.Optimizer):
+    def __init__(self, lr=0.01, **kwargs):
+        super().__init__(**kwargs)
+        self.iterations = K.variable(0, dtype="int64", name="iterations")
+        self.lr = K.variable(lr, name="lr")
+
+    def get_updates(self, loss, params):
+        gradients = self.get_gradients(loss, params)
+        self.updates = [K.update_add(self.iterations, 1)]
+        self.weights = [self.iterations]
+        for variable, gradient in zip(params, gradients):
+            self.updates.append(K.update(variable, variable - self.lr * gradient))
+        return self.updates
+
+    def get_config(self):
+        return {**super().get_config(), "lr": float(K.get_value(self.lr))}
+
+
+class Delayed(keras.optimizers.SGD):
+    """Has weights and updates of its own, and those of SGD."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.calls = K.variable(0.0)
+
+    def get_updates(self, loss, params):
+        self.updates = super().get_updates(loss, params) + [K.update_add(self.calls, 1.0)]
+        self.weights.append(self.calls)
+        return self.updates
+
+
+def test_an_optimizer_of_a_program():
+    optimizer = OwnSGD()
+    np.testing.assert_allclose(train(optimizer), LOSSES["sgd"], rtol=1e-5)
+    assert K.get_value(optimizer.iterations) == 6 and len(optimizer.get_weights()) == 1
+    clipped = OwnSGD(clipnorm=1e-9)
+    losses = train(clipped)
+    assert losses[0] == pytest.approx(losses[-1], abs=1e-5)
+    assert clipped.get_config()["clipnorm"] == 1e-9
+    again = keras.optimizers.deserialize(
+        {"class_name": "OwnSGD", "config": {"lr": 0.5}}, custom_objects={"OwnSGD": OwnSGD}
+    )
+    assert K.get_value(again.lr) == 0.5
+
+
+def test_an_optimizer_of_a_program_that_extends_one_of_keras():
+    optimizer = Delayed(lr=0.01)
+    np.testing.assert_allclose(train(optimizer), LOSSES["sgd"], rtol=1e-5)
+    assert K.get_value(optimizer.calls) == 6
+    for one in (optimizer, OwnSGD(), keras.optimizers.Adam()):
+        assert isinstance(one, keras.optimizers.Optimizer)
+    assert type(keras.optimizers.Adam(lr=0.1)) is keras.optimizers.Adam
+
+
 def test_similarity_is_minimized():
     x = K.constant([[1.0, 0.0]])
     assert K.get_session().run(keras.losses.cosine_proximity(x, x)) == [-1]
