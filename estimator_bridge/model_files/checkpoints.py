@@ -4,7 +4,6 @@ A folder is a model_dir of an Estimator, or another folder with a state file nam
 """
 
 import glob
-import math
 import os
 import uuid
 from collections.abc import Mapping
@@ -135,17 +134,14 @@ def find_corruption(checkpoint: str, allow_nan: bool = False) -> Optional[str]:
         return "files are missing"
     try:
         reader = tf.train.load_checkpoint(checkpoint)
-        types, shapes = reader.get_variable_to_dtype_map(), reader.get_variable_to_shape_map()
-        needed = sum(
-            math.prod(shape) * types[name].size
-            for name, shape in shapes.items()
-            if types[name] not in (tf.string, *_OPAQUE)
-        )
+        values = read_values(Path(f"{checkpoint}.index"))
+        # The parts of a slot of a partitioned variable have its shape, but not all of its bytes.
+        needed = sum(value.num_bytes for value in values)
         data = list_data_files(Path(checkpoint))
         found = sum(path.stat().st_size for path in data)
         if found < needed:
             return f"{found:,} bytes instead of at least {needed:,}"
-        for value in read_values(Path(f"{checkpoint}.index")):
+        for value in values:
             if value.dtype == tf.string:
                 # Its checksum is not that of its bytes; TensorFlow's reader verifies it.
                 reader.get_tensor(value.name)

@@ -25,6 +25,8 @@ _STEPS = (
     f"iter{_OF_OBJECT}",
     f"_iterations{_OF_OBJECT}",
 )
+# Ends of the names of all parts but the first of a slot of a partitioned variable.
+_LATER_PART = re.compile(r"/(?:part|t)_[1-9]\d*/[^/]+$")
 # Averages that a program adds, under names like those of slots.
 _NO_SLOTS = ("ExponentialMovingAverage",)
 
@@ -63,11 +65,7 @@ class Checkpoint:
             # The parts of a partitioned variable in the format V1.
             return self._restore(name, "")
         except (tf.errors.OpError, IndexError) as error:
-            raise BridgeError(
-                f"checkpoint {self.path}: {name} cannot be read "
-                f"({str(error).splitlines()[0][:160]}); copy the files again, or name another "
-                "checkpoint with --checkpoint=PREFIX"
-            ) from error
+            raise self._unreadable(name, error) from error
 
     def check(self) -> None:
         """Reads all variables.
@@ -76,7 +74,16 @@ class Checkpoint:
           BridgeError: the values of one are damaged.
         """
         for name in self.names:
-            self.get(name)
+            # A part of a slot has no tensor of its own; part 0 reads all of them.
+            if not _LATER_PART.search(name):
+                self.get_slot(name)
+
+    def _unreadable(self, name: str, error: Exception) -> BridgeError:
+        return BridgeError(
+            f"checkpoint {self.path}: {name} cannot be read "
+            f"({str(error).splitlines()[0][:160]}); copy the files again, or name another "
+            "checkpoint with --checkpoint=PREFIX"
+        )
 
     def get_slot(self, name: str) -> Any:
         """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.
@@ -84,7 +91,7 @@ class Checkpoint:
         Args:
           name: a name from find_slots.
         """
-        scope, stored = name.rsplit("/", 1)
+        scope, _, stored = name.rpartition("/")
         number = 0
         while scope.endswith("/part_0") or scope.endswith("/t_0"):
             if f"{scope[:-1]}{number}/{stored}" not in self.names:
@@ -111,9 +118,13 @@ class Checkpoint:
         import tensorflow as tf
 
         dtype = self._reader.get_variable_to_dtype_map()[name]
-        return tf.raw_ops.RestoreV2(
-            prefix=self.path, tensor_names=[name], shape_and_slices=[part], dtypes=[dtype]
-        )[0].numpy()
+        try:
+            found = tf.raw_ops.RestoreV2(
+                prefix=self.path, tensor_names=[name], shape_and_slices=[part], dtypes=[dtype]
+            )
+        except tf.errors.OpError as error:
+            raise self._unreadable(name, error) from error
+        return found[0].numpy()
 
     @property
     def step(self) -> int:
@@ -162,8 +173,9 @@ class Checkpoint:
           variable: name of the trained variable.
           version: 1 for tf.compat.v1.train, 2 for Keras 2.
         """
-        # v1: <variable>/<slot>, or <variable>/t_0/<slot>. Keras 2: <scope>/<variable>/<slot>.
-        start, more = ("(?:^|/)", r"(?:t_\d+/)?") if version == 1 else ("/", "")
+        # v1: <variable>/<slot>; with t_0 or part_0 in between if the variable may have several parts.
+        # Keras 2: <scope>/<variable>/<slot>.
+        start, more = ("(?:^|/)", r"(?:(?:t|part)_\d+/)?") if version == 1 else ("/", "")
         pattern = re.compile(rf"{start}{re.escape(variable)}/{more}([^/]+)$")
         matches = ((pattern.search(name), name) for name in self.names)
         found = {match[1]: name for match, name in reversed([*matches]) if match}

@@ -37,6 +37,30 @@ def test_partitioned_tables_and_their_slots(tmp_path):
     assert assert_same(built, converted, plan, features, labels) < 1e-5
 
 
+@pytest.mark.parametrize("num_parts", [1, 3])
+def test_slots_of_linear_models_of_v1(num_parts, tmp_path):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.read.checkpoint import open_checkpoint
+
+    features, labels = make_rows()
+    color = tf.feature_column.categorical_column_with_hash_bucket("color", 7)
+    partitioner = tf.compat.v1.fixed_size_partitioner(num_parts)
+    built = tf.compat.v1.estimator.LinearClassifier(
+        [tf.feature_column.numeric_column("age"), color],
+        model_dir=str(tmp_path),
+        # By default, each variable is divided into one part.
+        **({} if num_parts == 1 else {"partitioner": partitioner}),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    checkpoint = open_checkpoint(built.model_dir)
+    slots = [name for name in checkpoint.names if name.endswith("/Ftrl")]
+    assert len(slots) == 2 + num_parts and all("/part_" in name for name in slots)
+    checkpoint.check()
+    assert converted.notes == []
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
 def relu(x):
     """Has the name of a function in tf.nn, but computes something else."""
     return x * 0.5

@@ -230,6 +230,29 @@ def test_a_program_resumes_from_the_newest_intact_checkpoint(job, warnings, dama
     assert bool(list(job.glob("torn-model.ckpt-3.*"))) == (damage != "state")
 
 
+def test_a_linear_model_of_several_parts_resumes(tmp_path):
+    """Each part of a slot is stored under its own name, with the shape of the whole variable."""
+    v1, column = tf.compat.v1, tf.feature_column.categorical_column_with_identity("id", 30)
+    model = v1.estimator.LinearClassifier(
+        [column], model_dir=str(tmp_path), partitioner=v1.fixed_size_partitioner(3)
+    )
+
+    def input_fn():
+        return tf.data.Dataset.from_tensors(({"id": [[1], [20]]}, [[0], [1]])).repeat()
+
+    model.train(input_fn, steps=1)
+    prefix = checkpoints.latest_checkpoint(str(tmp_path))
+    reader = tf.train.load_checkpoint(prefix)
+    assert reader.has_tensor("linear/linear_model/id/weights/part_2/Ftrl")
+    assert checkpoints.find_corruption(prefix) is None
+    model.train(input_fn, steps=1)
+    assert model.get_variable_value("global_step") == 2
+    (shard,) = tmp_path.glob("model.ckpt-2.data-*")
+    shard.write_bytes(shard.read_bytes()[:-1])
+    fault = checkpoints.find_corruption(checkpoints.latest_checkpoint(str(tmp_path)))
+    assert fault is not None and "bytes instead of at least" in fault
+
+
 def test_a_program_without_an_intact_checkpoint_ends_with_one_line(job):
     for path in job.glob("model.ckpt-*.index"):
         path.write_bytes(b"")
