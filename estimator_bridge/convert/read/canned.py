@@ -6,15 +6,16 @@ from typing import Any, Callable, NamedTuple, Optional
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input, Weighted, dtypes_of, inputs_of
-from ..plan.model import BASELINE_INPUT, Head, Network, Plan
+from ..plan.model import BASELINE_INPUT, Network, Plan
 from .columns import ColumnReader
 from .foreign_optimizers import Reading, read_optimizer
+from .heads import read_head
 from .recurrent import read_recurrent
 from .rows import Rows
 from .traced_functions import trace_activation
 from .user_code import call_function, load_function
 
-__all__ = ["InputReader", "Loaded", "describe_estimator", "load_estimator", "read_head"]
+__all__ = ["InputReader", "Loaded", "describe_estimator", "load_estimator"]
 
 _ACTIVATIONS = {
     "elu": "elu",
@@ -30,25 +31,6 @@ _ACTIVATIONS = {
     "softsign": "softsign",
     "swish": "silu",
     "tanh": "tanh",
-}
-_REDUCTIONS = {
-    "sum": "sum",
-    "weighted_sum": "sum",
-    "sum_over_batch_size": "sum_over_batch_size",
-    "weighted_sum_over_batch_size": "sum_over_batch_size",
-    "weighted_sum_by_nonzero_weights": "sum_over_batch_size",
-    "weighted_mean": "mean_with_sample_weight",
-}
-_HEADS = {
-    "BinaryClassHead": "binary",
-    "BinaryLogisticHeadWithSigmoidCrossEntropyLoss": "binary",
-    "MultiClassHead": "multiclass",
-    "MultiClassHeadWithSoftmaxCrossEntropyLoss": "multiclass",
-    "RegressionHead": "regression",
-    "RegressionHeadWithMeanSquaredErrorLoss": "regression",
-    "PoissonRegressionHead": "poisson",
-    "LogisticRegressionHead": "logistic",
-    "MultiLabelHead": "multilabel",
 }
 
 
@@ -322,55 +304,6 @@ def _activation(function: Any, units: int) -> str:
     if name in _ACTIVATIONS and function in known:
         return _ACTIVATIONS[name]
     return trace_activation(function, units)
-
-
-def read_head(head: Any) -> Head:
-    """Returns the plan of a head.
-
-    Args:
-      head: the head, which must not have a loss or predictions of its own.
-    """
-    kind = type(head).__name__.lstrip("_")
-    if kind == "MultiHead":
-        weights = head._head_weights or [1.0] * len(head._heads)
-        parts = tuple(
-            read_head(one)._replace(name=one.name, importance=float(weight))
-            for one, weight in zip(head._heads, weights)
-        )
-        units = sum(part.units for part in parts)
-        return Head("multihead", units, None, "sum_over_batch_size", None, parts=parts)
-    if kind not in _HEADS:
-        raise BridgeError(
-            f"head {kind}: only heads of TensorFlow can be converted; --model_fn wraps any other"
-        )
-    task = _HEADS[kind]
-    _refuse_own_functions(head, kind, task)
-    vocabulary = getattr(head, "_label_vocabulary", None)
-    weight = getattr(head, "_weight_column", None)
-    return Head(
-        task,
-        head.logits_dimension,
-        None if vocabulary is None else tuple(map(str, vocabulary)),
-        _REDUCTIONS[head._loss_reduction],
-        getattr(weight, "key", weight),
-    )
-
-
-def _refuse_own_functions(head: Any, kind: str, task: str) -> None:
-    """Refuses a head with a loss or predictions other than those of its class."""
-    if task in ("poisson", "logistic"):
-        # These two classes set both functions themselves.
-        return
-    for argument in ("loss_fn", "inverse_link_fn"):
-        own = getattr(head, f"_{argument}", None)
-        # Boosted trees write the loss of the class so that it has a second derivative.
-        if own is not None and own.__module__ != "estimator_bridge.boosted_trees.heads":
-            name = getattr(own, "__name__", type(own).__name__)
-            raise BridgeError(
-                f"head {kind}: its {argument} {name} cannot be converted; use "
-                "PoissonRegressionHead or LogisticRegressionHead if that is what it computes, or "
-                "wrap the model with --model_fn"
-            )
 
 
 def _optimizers(

@@ -173,7 +173,7 @@ class Checkpoint:
           variable: name of the trained variable.
           version: 1 for tf.compat.v1.train, 2 for Keras 2.
         """
-        # v1: <variable>/<slot>; with t_0 or part_0 in between if the variable may have several parts.
+        # v1: <variable>/<slot>, or with t_0 or part_0 in between, for variables of several parts.
         # Keras 2: <scope>/<variable>/<slot>.
         start, more = ("(?:^|/)", r"(?:(?:t|part)_\d+/)?") if version == 1 else ("/", "")
         pattern = re.compile(rf"{start}{re.escape(variable)}/{more}([^/]+)$")

@@ -20,9 +20,10 @@ from ..plan.columns import (
 )
 from ..plan.model import Plan
 from ..plan.trees import NodeColumns, TreeFeatures, Trees
-from .canned import InputReader, Loaded, read_head
+from .canned import InputReader, Loaded
 from .checkpoint import Checkpoint
 from .columns import ColumnReader
+from .heads import read_head
 
 __all__ = ["TREE_NOTES", "describe_trees", "is_boosted", "read_trees"]
 
