@@ -205,8 +205,9 @@ def is_lazy(optimizer: Optional[Optimizer], from_zero: bool) -> bool:
     """
     if optimizer is not None and optimizer.kind == "ftrl":
         # Ftrl recomputes a weight from its state at every step. A row without a gradient keeps its
-        # weight only if the weight matches the state and the rate is constant.
-        return not from_zero or isinstance(optimizer.rate, Schedule)
+        # weight only if the weight matches the state, the rate is constant and nothing shrinks it.
+        shrinks = bool(optimizer.options["l2_shrinkage_regularization_strength"])
+        return not from_zero or shrinks or isinstance(optimizer.rate, Schedule)
     if optimizer is None or optimizer.kind not in ("momentum", "rmsprop"):
         return False
     if optimizer.kind == "momentum" or optimizer.version == 1:

@@ -12,6 +12,7 @@ from .model import Optimizer
 
 __all__ = [
     "Slot",
+    "describe_epsilon",
     "find_other_state",
     "iterations_name",
     "keras2_options",
@@ -20,6 +21,8 @@ __all__ = [
 ]
 
 ADAGRAD_INITIAL = 0.1
+# Up to this epsilon, no accumulated gradient that occurs is small enough to matter.
+_SMALL_EPSILON = 1e-5
 
 
 def keras2_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +94,26 @@ def _ftrl(given: dict[str, Any]) -> dict[str, Any]:
         "l2_shrinkage_regularization_strength": given.get("l2_shrinkage", 0.0),
         "beta": given.get("beta", 0.0),
     }
+
+
+def describe_epsilon(optimizer: Optimizer) -> Optional[str]:
+    """Returns a note if the steps of an optimizer differ in Keras 3 because of a large epsilon.
+
+    Args:
+      optimizer: the optimizer.
+    """
+    options = optimizer.options
+    is_moved = optimizer.version == 2 and not options.get("momentum")
+    if not is_moved or optimizer.kind not in ("adagrad", "rmsprop"):
+        return None
+    epsilon = options["epsilon"] ** 0.5
+    if epsilon <= _SMALL_EPSILON:
+        return None
+    return (
+        f"the Estimator adds the epsilon {epsilon:g} of {optimizer.kind} to the square root, Keras "
+        "adds its square under the root: steps are longer by up to 41 % where the root is about as "
+        "large as epsilon"
+    )
 
 
 class Slot(NamedTuple):

@@ -9,7 +9,7 @@ from ..plan.columns import Input, Weighted, dtypes_of, inputs_of
 from ..plan.model import BASELINE_INPUT, Network, Plan
 from .columns import ColumnReader
 from .foreign_optimizers import Reading, read_optimizer
-from .heads import read_head
+from .heads import has_changed_weights, read_head
 from .recurrent import read_recurrent
 from .rows import Rows
 from .traced_functions import trace_activation
@@ -174,6 +174,11 @@ def _training_notes(
             "optimizer increments in the same run, so the Estimator may use the rate of either "
             "step; Keras uses the rate of the current one"
         )
+    if any(map(has_changed_weights, getattr(held["head"], "_heads", [held["head"]]))):
+        notes.append(
+            "the weight column has a normalizer_fn: the row weights of the Estimator are its "
+            "results, those of Keras the raw values; apply it to the sample_weight of fit()"
+        )
     return tuple(dict.fromkeys(notes))
 
 
@@ -267,7 +272,7 @@ def _describe_recurrent(held: dict[str, Any], step: int, inputs: InputReader) ->
         deep_optimizer=reading.optimizer,
         keys=(),
         data=None,
-        training_notes=reading.notes,
+        training_notes=_training_notes(held, None, reading),
         recurrent=recurrent,
         context=tuple(context),
     )

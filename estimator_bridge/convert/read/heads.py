@@ -6,7 +6,7 @@ from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Head
 
-__all__ = ["read_head"]
+__all__ = ["has_changed_weights", "read_head"]
 
 _REDUCTIONS = {
     "sum": "sum",
@@ -59,6 +59,16 @@ def read_head(head: Any) -> Head:
         _REDUCTIONS[head._loss_reduction],
         getattr(weight, "key", weight),
     )
+
+
+def has_changed_weights(head: Any) -> bool:
+    """Returns whether the row weights of a single head are those of its feature, changed.
+
+    Args:
+      head: the head.
+    """
+    column = getattr(head, "_weight_column", None)
+    return getattr(column, "normalizer_fn", None) is not None
 
 
 def _refuse_own_functions(head: Any, kind: str, task: str) -> None:

@@ -1,4 +1,4 @@
-"""What the process that runs Keras 3 reads and writes: its request, and arrays of several sides."""
+"""What the process that runs Keras 3 reads and writes: requests, arrays, and its last message."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from estimator_bridge.process.fast_import import import_keras_3
 
-__all__ = ["read_arrays", "read_request", "write_arrays"]
+__all__ = ["message_of", "read_arrays", "read_request", "write_arrays"]
 
 
 def read_request(path: str) -> tuple[dict[str, Any], Any, dict[str, Any]]:
@@ -52,3 +52,14 @@ def read_arrays(path: str) -> dict[str, dict[str, np.ndarray]]:
             side, _, output = name.partition("/")
             arrays.setdefault(side, {})[output] = stored[name]
     return arrays
+
+
+def message_of(text: str) -> str:
+    """Returns the last line of an error's text that says what failed.
+
+    Args:
+      text: the text; TensorFlow appends the name of a node to its message.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    found = [line for line in lines if line and not line.startswith("[[{{node")]
+    return found[-1] if found else "the process ended without a message"

@@ -10,6 +10,8 @@ from typing import Any, Optional
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.model_files.saved_models import require_whole
 
+from .arrays import message_of
+
 __all__ = ["find_saved_model", "run_beside"]
 
 TIMEOUT_SECS = 3600
@@ -39,8 +41,7 @@ def run_beside(request: dict[str, Any], module: str, folder: str) -> None:
         env={**environment, "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": folder},
     )
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["the process ended without a message"]
-        raise BridgeError(f"--keras_model={request['model']}: {lines[-1]}")
+        raise BridgeError(f"--keras_model={request['model']}: {message_of(done.stderr)}")
 
 
 def find_saved_model(options: Any) -> Optional[str]:

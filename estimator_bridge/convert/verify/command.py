@@ -248,6 +248,11 @@ def _run_sides(options: Any, source: Source, comparison: Comparison, notes: list
             "without it, the losses of the file differ from these by at most "
             f"{apart['max_relative']:.2e} (relative; at step {apart['at_step']})"
         )
+    if reply["plain_fault"]:
+        notes.append(
+            "training was compared with use_estimator_updates(model) of the written module; "
+            f"without it, Keras fails: {reply['plain_fault']}"
+        )
     names = {"training": "training (Keras)"}
     speeds.update({names.get(side, side): speed for side, speed in reply["speeds"].items()})
     return Results(outputs, speeds, losses, perturbed, reply["losses"], reply["keras"])

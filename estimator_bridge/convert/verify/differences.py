@@ -177,6 +177,8 @@ def _metrics_of(
 ) -> dict[str, float]:
     truth = labels.astype(np.float64).ravel()
     weight = np.ones_like(truth) if weights is None else weights.astype(np.float64).ravel()
+    # A row with several labels has one weight.
+    weight = np.repeat(weight, len(truth) // len(weight))
 
     def mean(values: np.ndarray) -> float:
         return float((values * weight).sum() / weight.sum())

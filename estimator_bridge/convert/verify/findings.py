@@ -140,11 +140,17 @@ def _loss_curve(comparison: Comparison, results: Results) -> Optional[dict[str, 
     found = np.array(results.keras_losses)
     if not comparison.labels or not len(found):
         return None
-    for one in comparison.plan.head.single:
+    head, rows = comparison.plan.head, comparison.rows
+    for one in head.single:
         if one.task == "poisson":
-            values = stirling(comparison.labels[one.target].ravel())
-            constant = one.importance * values[comparison.batches]
-            found = found + (constant.sum(1) if one.reduction == "sum" else constant.mean(1))
+            values = stirling(comparison.labels[one.target].reshape(len(rows), -1))
+            weight = one.weight or head.weight
+            if weight is not None:
+                values = values * rows.features[weight].reshape(len(rows), -1)
+            added = one.reduction == "sum"
+            by_row = one.importance * (values.sum(1) if added else values.mean(1))
+            constant = by_row[comparison.batches]
+            found = found + (constant.sum(1) if added else constant.mean(1))
     curve = compare_losses(results.losses, list(found))
     own = compare_losses(results.losses, results.perturbed)
     if curve is None or own is None:

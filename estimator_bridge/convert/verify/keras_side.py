@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from .arrays import read_request, write_arrays
+from .arrays import message_of, read_request, write_arrays
 
 __all__ = ["main"]
 
@@ -126,6 +126,7 @@ def main(argv: list[str]) -> int:
     speeds: dict[str, float] = {}
     losses: list[float] = []
     plain_losses: list[float] = []
+    plain_fault = ""
     outputs["keras"], speeds["keras"] = _predict(call, features, num_rows)
     if request["saved_model"]:
         loaded = tf.saved_model.load(request["saved_model"])
@@ -150,13 +151,17 @@ def main(argv: list[str]) -> int:
         use_updates = _find_updates(request)
         if use_updates is not None:
             plain = keras.saving.load_model(request["model"])
-            plain_losses, _ = _train(request, plain, features)
+            try:
+                plain_losses, _ = _train(request, plain, features)
+            except tf.errors.OpError as error:
+                # The state of Keras' own optimizer may become NaN, for which Keras fails.
+                plain_fault = message_of(str(error))
             use_updates(model)
         losses, speeds["training"] = _train(request, model, features)
     write_arrays(request["outputs"], outputs)
     with open(request["outputs"] + ".json", "w", encoding="utf-8") as file:
         reply = {"speeds": speeds, "losses": losses, "plain_losses": plain_losses}
-        json.dump({**reply, "keras": keras.__version__}, file)
+        json.dump({**reply, "plain_fault": plain_fault, "keras": keras.__version__}, file)
     return 0
 
 

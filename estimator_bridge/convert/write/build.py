@@ -7,7 +7,7 @@ from estimator_bridge.errors import BridgeError
 from estimator_bridge.process.fast_import import import_keras_3
 
 from ..plan.model import Plan
-from ..plan.optimizers import find_other_state, iterations_name, slots_of
+from ..plan.optimizers import describe_epsilon, find_other_state, iterations_name, slots_of
 from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
 from .trees import NODES
@@ -166,4 +166,4 @@ def _restore_optimizers(
     for one, part in zip(optimizers, parts):
         one.iterations.assign(int(checkpoint.get(iterations_name(part, checkpoint.names))))
     model.optimizer.iterations.assign(checkpoint.step)
-    return notes
+    return [*notes, *filter(None, map(describe_epsilon, parts))]

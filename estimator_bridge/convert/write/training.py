@@ -226,7 +226,7 @@ def _loss_weights(head: Head) -> dict[str, float]:
     found = {}
     for one in head.single:
         # Keras averages over the labels of a row; the Estimator adds them up.
-        added = one.task == "regression" and one.reduction == "sum"
+        added = one.task in ("regression", "poisson") and one.reduction == "sum"
         # The trainer's gradients are those of the loss in normalised units.
         scale = one.moments[1] ** -2 if one.moments else 1.0
         found[one.target] = one.importance * scale * (float(one.units) if added else 1.0)

@@ -424,3 +424,82 @@ def test_large_tables_are_updated_by_the_written_classes(kind, tmp_path, monkeyp
     assert f"Summed{kind}" in vars(converted.module)
     apart = assert_same(built, converted, plan, features, labels)
     assert apart < {"Adagrad": 1e-5, "Adam": 1e-4}[kind]
+
+
+SETTINGS_MODULE = textwrap.dedent(
+    """
+    import tensorflow as tf
+
+    fc, api, keras = tf.feature_column, tf.estimator, tf.keras.optimizers.legacy
+    kind = fc.categorical_column_with_identity("kind", 5)
+    columns = [fc.numeric_column("age"), kind]
+
+    def shrinkage():
+        rate = keras.Ftrl(0.1, l2_shrinkage_regularization_strength=0.1)
+        return api.LinearRegressor(
+            columns, "shrinkage", label_dimension=2, weight_column="share", optimizer=rate)
+
+    def poisson():
+        head = api.PoissonRegressionHead(2, weight_column="share", loss_reduction="sum")
+        return api.LinearEstimator(head, columns, "poisson", optimizer=lambda: keras.SGD(1e-4))
+
+    def mean_poisson():
+        head = api.PoissonRegressionHead(2, weight_column="share")
+        return api.LinearEstimator(head, columns, "mean_poisson", optimizer="SGD")
+
+    def centered():
+        rate = keras.RMSprop(0.01, momentum=0.5, centered=True)
+        return api.DNNRegressor(
+            [4], [fc.embedding_column(kind, 3)], "centered", label_dimension=2, optimizer=rate)
+
+    def epsilon():
+        rate = keras.Adagrad(0.01, epsilon=0.001)
+        return api.LinearRegressor(columns, "epsilon", label_dimension=2, optimizer=rate)
+
+    def changed_weights():
+        weight = fc.numeric_column("share", normalizer_fn=lambda x: x * 2)
+        return api.LinearRegressor(
+            columns, "changed_weights", label_dimension=2, weight_column=weight)
+
+    def input_fn():
+        rows = {
+            "age": [[row / 40] for row in range(40)],
+            "kind": [[row // 8] for row in range(40)],
+            "share": [[0.5 + row % 3] for row in range(40)],
+        }
+        labels = [[row % 5, row / 9] for row in range(40)]
+        rows = tf.data.Dataset.from_tensor_slices((rows, labels))
+        return rows.map(lambda rows, labels: (rows, tf.cast(labels, tf.float32))).batch(8)
+    """
+)
+SETTINGS = {
+    "shrinkage": (None, r"use_estimator_updates.* the losses of the file differ"),
+    "poisson": (None, None),
+    "mean_poisson": (None, None),
+    "centered": (None, r"use_estimator_updates.* without it, Keras fails: indices"),
+    "epsilon": ("the epsilon 0.001 of adagrad", None),
+    "changed_weights": ("has a normalizer_fn", "training was not compared: the weight column"),
+}
+
+
+@pytest.mark.parametrize("build", SETTINGS)
+def test_unusual_settings_train_alike_or_are_noted(build, tmp_path, monkeypatch, capsys):
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.read.user_code import load_function
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    name = f"settings_module_{build}"
+    (tmp_path / f"{name}.py").write_text(SETTINGS_MODULE)
+    rows = load_function(f"{name}:input_fn", "--input_fn")
+    load_function(f"{name}:{build}", "--estimator")().train(rows)
+    flags = [f"--estimator={name}:{build}", f"--input_fn={name}:input_fn"]
+    assert command.main([*flags, "--output=model.keras"]) == 0
+    noted, found = SETTINGS[build]
+    assert noted is None or noted in capsys.readouterr().err
+    # With that epsilon, each step differs by some thousandths.
+    tolerance = "--loss_tolerance=0.01" if build == "epsilon" else "--loss_tolerance=1e-5"
+    status = verify.main([*flags, "--keras_model=model.keras", "--steps=60", tolerance])
+    printed = capsys.readouterr().out
+    assert status == 0, printed
+    assert found is None or re.search(found, printed), printed
