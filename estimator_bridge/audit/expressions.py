@@ -183,7 +183,11 @@ class Expressions:
             self._entry = self._entry or "app.run"
         refs = self._scopes.of(node)
         if refs:
-            self._imports.update(dict.fromkeys(refs) if import_call(node, self._scopes) else {})
+            imported = import_call(node, self._scopes)
+            if imported is not None:
+                # `__import__("a.b")` imports a.b, but returns a.
+                refs = (constant_text(imported) or refs[0],)
+                self._imports.update(dict.fromkeys(refs))
             self._add_use(refs, node, "use")
             return
         why = self._cannot_follow(node)

@@ -159,9 +159,8 @@ class CodeBase:
     def _sources(self, module: str, left: list[str], facts: ModuleFacts) -> list[str]:
         """Returns the references that a name of a module may be bound to."""
         rest = "".join(f".{name}" for name in left[1:])
-        exports = [target + rest for target in facts.exports.get(left[0], ())]
-        if exports:
-            return exports
+        if left[0] in facts.exports:
+            return [target + rest for target in facts.exports[left[0]]]
         found = []
         for star in facts.stars:
             home, missing, _ = self.locate(star, module)

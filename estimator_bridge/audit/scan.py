@@ -66,6 +66,8 @@ class _Reader(Expressions):
     def __init__(self, heads: frozenset[str]):
         super().__init__(heads)
         self._later: collections.deque[Callable[[], None]] = collections.deque()
+        # Functions and classes of the module, which hide names of its earlier star imports.
+        self._own: set[str] = set()
 
     def read(self, tree: ast.Module) -> ModuleFacts:
         """Returns the content of a module.
@@ -79,7 +81,7 @@ class _Reader(Expressions):
             self._later.popleft()()
         self._uses.sort(key=lambda use: (use.line, use.column))
         return ModuleFacts(
-            exports={name: refs for name, refs in self._scopes.module.items() if refs},
+            exports={n: refs for n, refs in self._scopes.module.items() if refs or n in self._own},
             stars=tuple(self._stars),
             imports=tuple(self._imports),
             uses=self._uses,
@@ -197,7 +199,7 @@ class _Reader(Expressions):
                 self._expression(arg.annotation)
         if node.returns is not None:
             self._expression(node.returns)
-        self._scopes.bind(node.name, NOT_A_REFERENCE, self._mode)
+        self._define(node.name)
         stack = self._scopes.capture()
         in_class = bool(self._scopes.attributes) and stack[-1][1]
         attributes = list(self._scopes.attributes)
@@ -227,11 +229,16 @@ class _Reader(Expressions):
         else:
             self._later.append(read)
 
+    def _define(self, name: str) -> None:
+        self._scopes.bind(name, NOT_A_REFERENCE, self._mode)
+        if self._scopes.depth == 1 and self._mode == "set" and self._stars:
+            self._own.add(name)
+
     def _class(self, node: Any) -> None:
         for outer in [*node.decorator_list, *node.bases, *node.keywords]:
             self._expression(outer)
         scopes = self._scopes
-        scopes.bind(node.name, NOT_A_REFERENCE, self._mode)
+        self._define(node.name)
         scopes.enter(is_class=True)
         attributes: dict[str, Refs] = {}
         scopes.attributes.append(attributes)

@@ -241,9 +241,15 @@ class Table:
             tail = ".".join(path[:count])
             entry = self._keras2.get(f"tf.compat.{view}.{tail}") or self._keras2.get(f"tf.{tail}")
             if entry is not None:
+                # One with `now` was removed by TensorFlow 2 already, except in compat.v1.
+                now = "" if view == "v1" else entry.get("now", "")
+                removed_in, edit = ("2.0", "rename") if now else ("2.16", "")
+                keras = _keras_fields(entry)
+                plain = not now
                 return Symbol(
-                    prefix + tail, "keras2", True, True, "2.16", True, **_keras_fields(entry)
-                )
+                    prefix + tail, "keras2", plain, not view or plain, removed_in, True, edit, now,
+                    **keras,
+                )  # fmt: skip
         if view != "v1":
             return None
         entry = {"keras": "keras, the same name", "work": "rename"}

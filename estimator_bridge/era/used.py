@@ -32,7 +32,8 @@ _ONLY_1X = """
     decode_raw div enable_eager_execution feature_column.input_layer feature_column.linear_model
     get_variable_scope glorot_uniform_initializer graph_util.convert_variables_to_constants
     image.resize_bilinear image.resize_images initialize_all_variables keras.backend.get_session
-    keras.backend.set_session local_variables log1p losses.absolute_difference losses.add_loss
+    keras.backend.set_session keras.layers.CuDNNGRU keras.layers.CuDNNLSTM local_variables
+    log1p losses.absolute_difference losses.add_loss
     losses.get_regularization_loss losses.get_total_loss losses.huber_loss losses.log_loss
     metrics.precision metrics.recall metrics.root_mean_squared_error multinomial
     nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.rnn_cell

@@ -43,6 +43,8 @@ def symbols(root, source):
             "from tensorflow.estimator import RunConfig as R\nR()",
             ["tf.estimator.RunConfig", "tf.estimator.RunConfig"],
         ),
+        ('__import__("tensorflow.contrib.slim")', ["tf.contrib.slim"]),
+        ('__import__("tensorflow").contrib.slim', ["tf.contrib.slim"]),
         (
             "import tensorflow.compat.v1 as tf\ntf.placeholder(tf.float32)",
             ["tf.compat.v1.placeholder"],
@@ -77,7 +79,7 @@ def symbols(root, source):
             "from importlib import import_module\nimport_module('tensorflow').Session()",
             ["tf.Session"],
         ),
-        ("m = __import__('tensorflow.contrib.crf')\nm.Session()", ["tf.Session"]),
+        ("m = __import__('tensorflow.contrib.crf')\nm.Session()", ["tf.contrib.crf", "tf.Session"]),
         ("import tensorflow as tf\nf = lambda tf: tf.Session()\n", []),
         ("import tensorflow as tf\ndef f(tf):\n    return tf.Session()\n", []),
         ("import tensorflow as tf\nf = lambda x: tf.Session()\n", ["tf.Session"]),
@@ -428,3 +430,23 @@ def test_folders_of_third_party_code_are_skipped(tmp_path):
     (tmp_path / "tool" / "pyvenv.cfg").touch()
     (tmp_path / "loop").symlink_to(tmp_path)
     assert [one[0] for one in uses(audit(str(tmp_path)))] == ["main.py"]
+
+
+def test_a_function_of_the_module_hides_a_name_of_its_star_import(tmp_path):
+    source = """
+        from tensorflow.contrib.layers import *
+
+        def model_fn(features):
+            return flatten(features)
+
+        try:
+            from tensorflow.contrib.rnn import *
+        except ImportError:
+            class LSTMCell: pass
+        """
+    main = "import near\nnear.model_fn(1)\nnear.flatten\nnear.LSTMCell\n"
+    found = [
+        use for use in uses(audit(write(tmp_path, near=source, main=main))) if use[0] == "main.py"
+    ]
+    assert [(line, name) for _, line, _, name in found][0] == (3, "tf.contrib.layers.flatten")
+    assert {line for _, line, _, _ in found} == {3, 4}

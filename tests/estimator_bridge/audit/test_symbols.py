@@ -22,6 +22,12 @@ pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 TOOLS = pathlib.Path(__file__).parents[3] / "tools"
 TODAY = parse(installed_tensorflow())[:2]
+# Names of tf.compat.v1.keras that tf.keras of TensorFlow 1.x did not have.
+COMPAT_V1_OF_TENSORFLOW_2 = (
+    *("layers.disable_v2_dtype_behavior", "layers.enable_v2_dtype_behavior"),
+    *("models.LinearModel", "models.WideDeepModel", "utils.DeterministicRandomTestTool"),
+    *("utils.get_or_create_layer", "utils.track_tf1_style_variables"),
+)
 UNLISTED = ("raw_ops", "__internal__", "__operators__", "tools")
 
 
@@ -107,6 +113,32 @@ def test_each_name_of_tensorflow_1_alone_has_an_entry(apis, table):
     assert {
         name for name in missing if not name.startswith(("initializers.", "losses.", "metrics."))
     } == set()
+
+
+def keras_3_names():
+    """Returns the names of `tf.keras` as Keras 3, which takes most of its modules from `keras`."""
+    package, found = folder("keras"), set()
+    text = (package / "_tf_keras" / "keras" / "__init__.py").read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            found.add(alias.name)
+            home = package.parent.joinpath(*node.module.split("."), alias.name)
+            if home.is_dir():
+                found |= {f"{alias.name}.{name}" for name in public_names(home)[0]}
+    return found
+
+
+def test_each_name_of_keras_2_alone_has_an_entry(table):
+    apis = folder("tf_keras") / "api"
+    names = {view: public_names(apis / f"_{view}" / "keras")[0] for view in ("v1", "v2")}
+    later = keras_3_names()
+    assert "losses.MeanSquaredError" in later and "saving.load_model" not in later
+    only = {name for name in names["v2"] - later if not name.startswith("__internal__")}
+    assert len(only) > 150
+    assert {name for name in only if table.look_up(f"tensorflow.keras.{name}") is None} == set()
+    for name in names["v1"] - names["v2"] - later - set(COMPAT_V1_OF_TENSORFLOW_2):
+        if not name.startswith("__internal__"):
+            assert table.look_up(f"tensorflow.keras.{name}").runs == "--tf1", name
 
 
 def test_replacements_exist(apis):
@@ -327,6 +359,10 @@ def test_keyword_arguments_of_tensorflow_1_alone(tf1_view):
         ("feature_column.input_layer", "feature_column", "--tf1", "2.0"),
         ("keras.layers.DenseFeatures", "keras2", "plain", "2.16"),
         ("keras.optimizers.legacy.Adam", "keras2", "plain", "2.16"),
+        ("keras.losses.mean_squared_error", "keras2", "plain", "2.16"),
+        ("keras.layers.CuDNNLSTM", "keras2", "--tf1", "2.0"),
+        ("keras.backend.get_session", "keras2", "--tf1", "2.0"),
+        ("compat.v1.keras.backend.get_session", "keras2", "plain", "2.16"),
         ("python.framework.ops.Graph", "private", "plain", ""),
         ("python.framework.ops.Tensor", "private", "--tf1", "2.15 or before"),
         ("python.layers.normalization.BatchNormalization", "private", "--tf1", "2.15 or before"),
