@@ -158,6 +158,8 @@ NAMES: dict[str, Private] = {
     "map_op": _tensorflow("data.ops.map_op"),
     # Clusters and devices.
     "collective_all_reduce_strategy": _tensorflow("distribute.collective_all_reduce_strategy"),
+    "collective_ops": _tensorflow("ops.collective_ops"),
+    "cross_device_utils": _tensorflow("distribute.cross_device_utils"),
     "device_lib": _tensorflow("client.device_lib"),
     "model_analyzer": _tensorflow("profiler.model_analyzer"),
     "tfprof_logger": _tensorflow("profiler.tfprof_logger"),

@@ -65,6 +65,12 @@ ALL = (
         module=f"{__name__}.evaluator_strategy",
     ),
     Shim(
+        name="sparse gradients",
+        since=(2, 15),
+        why="embeddings under MultiWorkerMirroredStrategy",
+        module=f"{__name__}.gathered_slices",
+    ),
+    Shim(
         name="TPU modules",
         since=(2, 16),
         why="imported by TPUEstimator, also without a TPU",
