@@ -7,7 +7,15 @@ import types
 from typing import Any
 
 from ..process.importing import call_when_imported
-from . import keras_classes, mixed_precision, options, preprocessing, refused, scikit_learn_api
+from . import (
+    keras_classes,
+    mixed_precision,
+    options,
+    preprocessing,
+    refused,
+    scikit_learn_api,
+    strategies,
+)
 from .publish import Build, add_missing, publish
 
 __all__ = ["supply"]
@@ -111,6 +119,11 @@ def supply(keras: str, version: tuple[int, int]) -> None:
             )
     names.update((path, functools.partial(refused.build, path)) for path in refused.REFUSED)
     publish(keras, names, _PACKAGES)
+    if version < strategies.REPLACED_IN:
+        strategies.restore(tf)
+        strategies.allow_parameter_servers()
+        path = strategies.PARAMETER_SERVER
+        publish(keras, {path: functools.partial(_find, tf, f"compat.v1.{path}")}, replaces=True)
     if version < preprocessing.REPLACED_IN:
         _restore_preprocessing(keras, version)
     call_when_imported(f"{keras}.src.engine.base_layer", lambda: _add_to_layers(keras))

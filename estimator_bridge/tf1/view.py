@@ -10,6 +10,7 @@ import sys
 import types
 from typing import Any
 
+from estimator_bridge.era import strategies
 from estimator_bridge.tf1 import app, flags, pickled, private_keras
 
 __all__ = ["VERSION", "View", "build"]
@@ -78,11 +79,6 @@ def _with(module, **changed):
     return copy
 
 
-def _experimental_run_v2(self, fn, args=(), kwargs=None):
-    """Runs a function on each replica of a strategy: the name of `run` until TensorFlow 2.1."""
-    return self.run(fn, args, kwargs)
-
-
 def _set_private_names(v1: Any) -> None:
     """Gives private packages the datasets of 1.x, which they have imported before the switch."""
     for package, public in (
@@ -108,7 +104,7 @@ def build(tensorflow: Any) -> View:
     _set_private_names(v1)
     pickled.use_own_modules(v1)
     view = View(tensorflow, v1)
-    v1.distribute.Strategy.experimental_run_v2 = _experimental_run_v2
+    strategies.restore(tensorflow)
     own_flags = flags.as_in_1x(v1.flags)
     vars(view).update(
         __version__=VERSION,
