@@ -185,6 +185,7 @@ def prepare_inputs(
             "correct its name in the schema, or exclude it with use: []"
         )
     eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console, cache)
+    _check_weights(schema, train_scan, eval_scan)
     if config.data.is_split:
         _check_split(config.data, train_scan, eval_scan)
         console.log(f"evaluation data: {describe_split(config.data)}")
@@ -266,6 +267,17 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
                 f"data.{option}: got {getattr(data, option)}: no row is {part} data "
                 f"({describe_split(data)}); choose another value, other columns in --eval_by, or "
                 "give the evaluation files in --eval_data"
+            )
+
+
+def _check_weights(schema: Schema, train: Scan, evaluation: Scan) -> None:
+    """Raises if the weights of one of the parts are 0, so that no row of it counts."""
+    for part, scan in (("training", train), ("evaluation", evaluation)):
+        weights = scan.statistics.columns.get(schema.weight or "")
+        if weights is not None and weights.count and weights.mean == weights.std == 0:
+            raise UserError(
+                f"schema.weight: {schema.weight} is 0 in every row of the {part} data, so no row "
+                "counts; correct the column, or name another one"
             )
 
 

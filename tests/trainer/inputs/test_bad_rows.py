@@ -225,3 +225,14 @@ def test_a_row_that_is_not_utf8_is_reported_without_a_traceback(make, tmp_path, 
     assert "row 7 has 1 fields instead of 13" in str(caught.value)
     assert "rows that are not UTF-8 text cannot be left out" in str(caught.value)
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["training", "evaluation"])
+def test_weights_that_are_all_0_are_refused(make, tmp_path, part):
+    rows = make.rows(60, missing=False)
+    good = make.csv(tmp_path / "good.csv", rows)
+    bad = make.csv(tmp_path / "bad.csv", [{**row, "w": 0} for row in rows])
+    files = {"rows": bad, "eval_rows": good} if part == "training" else {"rows": good}
+    config = make.config(tmp_path / "job", **{"eval_rows": bad, **files})
+    with pytest.raises(UserError, match=f"w is 0 in every row of the {part} data"):
+        make.prepare(config, make.schema("bought", weight=True))
