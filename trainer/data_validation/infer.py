@@ -157,7 +157,7 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     for name, comment in inferred.left_out.items():
         show(f"column {name}: {'left out, see the schema' if redacts_data() else comment}")
     for name, doubt in inferred.doubts.items():
-        show(f"column {name}: {doubt}")
+        show(f"column {name}: {'see the schema' if redacts_data() else doubt}")
     found = f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows."
     job = _NO_FEATURE if inferred.is_empty else _propose_job(values, str(output), inferred, style)
     show(copies.display_path(f"{found} {job}"))

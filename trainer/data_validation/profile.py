@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from trainer.inputs.floats import to_floats
 from trainer.inputs.hashing import hash_strings
+from trainer.inputs.raw_batches import is_list
 from trainer.inputs.streaming_statistics import DistinctCount, RunningMoments, ValueCounts
 
 # Text that means a missing value in any column.
@@ -25,6 +26,11 @@ NO_NUMBER = (
 )
 # A float64 represents every whole number up to this one. Larger numbers count as identifiers.
 LARGEST_QUANTITY = 2**53
+# A column is of numbers, with words by mistake, if at most this share of the rows and this many
+# different values are words.
+ODD_SHARE = 0.1
+MAX_ODD_WORDS = 20
+_NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$"
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -67,6 +73,8 @@ class Profile:
         # identifiers do: "007" and "0x1F".
         self._are_ints = self._are_floats = True
         self._begins_with_zero = False
+        # Words that are neither numbers nor missing values → number of rows; None: many.
+        self._odd: Optional[dict[str, int]] = {}
         self.is_text = False
         self.stored = ""
         self.missing = self.words = 0
@@ -114,6 +122,18 @@ class Profile:
         if self.is_text and self.is_number:
             return [word for word in self.no_value if word.strip() in NO_NUMBER]
         return [word for word in self.no_value if word in self.declared and word in NO_NUMBER]
+
+    @property
+    def odd_words(self) -> dict[str, int]:
+        """Words, with their rows, for which a column of numbers is one of text; else empty.
+
+        The most frequent ones come first. Words that mean no number follow.
+        """
+        odd = self._odd or {}
+        if self.is_number or not odd or sum(odd.values()) > ODD_SHARE * self.count:
+            return {}
+        odd = dict(sorted(odd.items(), key=lambda one: (-one[1], one[0])))
+        return {**odd, **{word: n for word, n in self.no_value.items() if word in NO_NUMBER}}
 
     @property
     def unsupported(self) -> Optional[str]:
@@ -182,11 +202,16 @@ class Profile:
         self.missing += column.null_count
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
+        if pa.types.is_decimal(column.type) and column.type.scale > 0:
+            column = column.cast(pa.float64())
         if pa.types.is_floating(column.type):
             return self._add_numbers(column, pc.is_nan(column).fill_null(False))
-        if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
-            kind = pa.int64()
-            return self._add_numbers(column.cast(kind), None)
+        if not _is_text(column.type):
+            whole = _try_cast(column, pa.int64())
+            if whole is not None:
+                return self._add_numbers(whole, None)
+            # Keys or hashes beyond int64, which only text can hold: of uint64 or a decimal.
+            self._are_ints = self._are_floats = False
         self.is_text = True
         text = column.cast(pa.string()).dictionary_encode()
         # Ignore blanks around numbers and missing values. In text, blanks are part of the value.
@@ -228,6 +253,7 @@ class Profile:
         self._are_ints = self._are_ints and other._are_ints
         self._are_floats = self._are_floats and other._are_floats
         self._begins_with_zero = self._begins_with_zero or other._begins_with_zero
+        self._odd = _add_odd(self._odd, other._odd)
         self.is_text = self.is_text or other.is_text
         stored = {self.stored, other.stored}
         self.stored = "float" if "float" in stored else max(stored)
@@ -248,7 +274,7 @@ class Profile:
         Args:
             column: [rows].
         """
-        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        if is_list(column.type):
             values = column.flatten()
             if is_supported(values.type):
                 self.list_values_profile = self.list_values_profile or Profile()
@@ -266,6 +292,7 @@ class Profile:
                 word = text.dictionary[int(index)].as_py()
                 self.no_value[word] = self.no_value.get(word, 0) + int(seen[index])
         if not (self._are_ints or self._are_floats):
+            self._count_odd(words, text, candidates)
             return None
         bare = pc.if_else(candidates, None, words)
         whole = _try_cast(bare, pa.int64())
@@ -279,11 +306,25 @@ class Profile:
             values = _try_cast(bare, pa.float64())
             self._are_floats = self._are_floats and values is not None
         if values is None:
+            self._count_odd(words, text, candidates)
             return None
         numbers = to_floats(values)
         too_large = np.abs(numbers) > FLOAT32_MAX
         self.is_too_large = self.is_too_large or bool(too_large.any())
         return np.where(np.isinf(numbers), np.nan, numbers)
+
+    def _count_odd(self, words: pa.Array, text: pa.Array, candidates: pa.Array) -> None:
+        """Counts the trimmed words of a text column that are neither numbers nor candidates."""
+        if self._odd is None:
+            return
+        is_known = pc.or_(candidates, pc.match_substring_regex(words, _NUMBER))
+        odd = np.flatnonzero(~np.asarray(is_known)).tolist()
+        if len(odd) > MAX_ODD_WORDS:
+            self._odd = None
+        elif odd:
+            seen = np.bincount(text.indices.drop_null().to_numpy(), minlength=len(words))
+            found = {text.dictionary[index].as_py(): int(seen[index]) for index in odd}
+            self._odd = _add_odd(self._odd, found)
 
     def _add_numbers(self, column: pa.Array, nans: Optional[pa.Array]) -> np.ndarray:
         if nans is not None:
@@ -298,6 +339,15 @@ class Profile:
         self._distinct_bare.add_hashes(hashes, rows)
         self.numbers.add(present)
         return to_floats(column)
+
+
+def _add_odd(
+    mine: Optional[dict[str, int]], theirs: Optional[dict[str, int]]
+) -> Optional[dict[str, int]]:
+    """Returns the rows of the words of both; None if they are many."""
+    if mine is None or theirs is None or len({*mine, *theirs}) > MAX_ODD_WORDS:
+        return None
+    return {word: mine.get(word, 0) + theirs.get(word, 0) for word in {**mine, **theirs}}
 
 
 def _count_rows(texts: pa.Array) -> np.ndarray:
@@ -324,7 +374,16 @@ def is_supported(kind: pa.DataType) -> bool:
         pa.types.is_floating(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_boolean(kind)
-        or pa.types.is_string(kind)
+        or pa.types.is_decimal(kind)
+        or _is_text(kind)
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Returns whether the values of a type are text, or always missing."""
+    return bool(
+        pa.types.is_string(kind)
         or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
         or pa.types.is_null(kind)
     )

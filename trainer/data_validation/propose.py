@@ -231,6 +231,19 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
     multivalent = _propose_multivalent(profile, missing)
     if multivalent is not None:
         return multivalent
+    proposal = _propose_text(profile, distinct, missing)
+    if not profile.odd_words or distinct <= FEW_NUMBERS:
+        return proposal
+    odd = (
+        f"{describe_odd(profile)}; to use the numbers, correct these rows, or add the words to "
+        "missing_values, and set {type: float, default: mean}"
+    )
+    if proposal.fields.get("use") == []:
+        return Proposal(proposal.fields, f"left out: {odd}{missing}")
+    return proposal._replace(doubt=f"text, because it is {odd}")
+
+
+def _propose_text(profile: Profile, distinct: int, missing: str) -> Proposal:
     if distinct > MAX_VOCABULARY and profile.words / profile.count > TEXT_WORDS:
         return Proposal(
             FREE_TEXT,
@@ -257,6 +270,18 @@ def find_written_format(profile: Profile) -> Optional[Format]:
     """
     texts = [str(text) for text, _ in profile.list_values(MAX_CLASSES)]
     return find_format([text for text in texts if text.strip() not in NO_NUMBER])
+
+
+def describe_odd(profile: Profile) -> str:
+    """Returns what keeps a column of text from being numbers.
+
+    Args:
+        profile: of a column with odd_words.
+    """
+    odd = profile.odd_words
+    words = [f"{flow([word])[1:-1]} ({rows:,} row{'s' * (rows > 1)})" for word, rows in odd.items()]
+    more = f" and {len(words) - 3} more" if len(words) > 3 else ""
+    return f"a number in all rows but those with {', '.join(words[:3])}{more}"
 
 
 def describe_format(written: Format, profile: Profile) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainer.data_validation.profile import Profile
-from trainer.data_validation.propose import describe_format, find_written_format
+from trainer.data_validation.propose import describe_format, describe_odd, find_written_format
 from trainer.data_validation.propose_categories import MAX_CLASSES, share
 from trainer.data_validation.yaml_text import flow
 from trainer.errors import UserError
@@ -95,6 +95,10 @@ def _require_classes(name: str, profile: Profile) -> None:
     if written is not None and distinct > MAX_INT_CLASSES:
         raise UserError(
             f"--label={name}: {describe_format(written, profile)}; {written.remedy} in the file"
+        )
+    if profile.odd_words and distinct > MAX_INT_CLASSES:
+        raise UserError(
+            f"--label={name}: is {describe_odd(profile)}; correct these rows, or remove them"
         )
     if distinct > MAX_CLASSES:
         raise UserError(

@@ -153,7 +153,7 @@ def cast_batch(
     for name in request.names:
         array, target = batch.column(name), request.find_type(name)
         separator = schema.columns[name].separator
-        if separator is not None and _is_list(array.type):
+        if separator is not None and is_list(array.type):
             array = _join_lists(array, separator)
         if array.type != target:
             try:
@@ -175,8 +175,15 @@ def cast_batch(
     return RawBatch(first_row, columns, rows, unparsed)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+def is_list(kind: pa.DataType) -> bool:
+    """Returns whether a column contains lists, of any or of one length.
+
+    Args:
+        kind: type of the column.
+    """
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
 
 
 def _join_lists(array: pa.Array, separator: str) -> pa.Array:

@@ -150,7 +150,7 @@ class ValueCounts:
         self._pending, self._pending_size = [], 0
         if not tables:
             return
-        grouped = pa.concat_tables(tables).group_by("value").aggregate([("rows", "sum")])
+        grouped = pa.concat_tables(_unify(tables)).group_by("value").aggregate([("rows", "sum")])
         grouped = grouped.rename_columns(
             ["rows" if name == "rows_sum" else name for name in grouped.column_names]
         ).select(["value", "rows"])
@@ -209,6 +209,16 @@ class ValueCounts:
         counts = {str(value): rows for value, rows in self.list_counts(MAX_CATEGORIES)}
         complete = self.complete and self.num_values <= MAX_CATEGORIES
         return Categories(count=self.count, missing=self.missing, counts=counts, complete=complete)
+
+
+def _unify(tables: list[pa.Table]) -> list[pa.Table]:
+    """Returns tables of counts with values of one type; that of a column may differ by file."""
+    kinds = {table.schema.field("value").type for table in tables}
+    if len(kinds) == 1:
+        return tables
+    are_numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
+    kind = pa.float64() if are_numbers else pa.string()
+    return [table.set_column(0, "value", table["value"].cast(kind, safe=False)) for table in tables]
 
 
 def build_bins(values: np.ndarray) -> Optional[Bins]:

@@ -1,5 +1,6 @@
 """trainer.schema infer: the data fit the inferred schema, and a model trains with it."""
 
+import decimal
 import json
 import math
 import re
@@ -368,6 +369,61 @@ def test_parquet_types(tmp_path):
     assert schema.columns["word"].vocabulary == ("w0", "w1", "w2", "w3")
 
 
+def test_files_may_store_numbers_of_a_column_in_other_types(tmp_path):
+    labels = [n % 2 for n in range(200)]
+    sevens = [n % 7 for n in range(200)]
+    kinds = {"whole": (pa.int64(), pa.float64()), "text": (pa.int32(), pa.string())}
+    for number, name in enumerate(("a", "b")):
+        columns = {key: pa.array(sevens).cast(kind[number]) for key, kind in kinds.items()}
+        pa.parquet.write_table(pa.table({**columns, "y": labels}), tmp_path / f"{name}.parquet")
+    schema, text = _infer(tmp_path, tmp_path / "*.parquet", "y")
+    assert "# 7 values from 0 to 6" in text
+    assert [schema.columns[name].type for name in kinds] == ["float", "float"]
+
+
+def test_numbers_beyond_int64_are_text(make, tmp_path):
+    keys = [2**64 - 1 - n % 5 for n in range(200)]
+    table = {
+        "unsigned": pa.array(keys, pa.uint64()),
+        "decimal": pa.array([decimal.Decimal(key * 1000) for key in keys], pa.decimal128(30, 0)),
+        "small": pa.array([n % 5 for n in range(200)], pa.uint64()),
+        "y": [n % 2 for n in range(200)],
+    }
+    path = tmp_path / "a.parquet"
+    pa.parquet.write_table(pa.table(table), path)
+    schema, _ = _infer(tmp_path, path, "y")
+    assert set(schema.columns["unsigned"].vocabulary) == set(map(str, keys))
+    assert set(schema.columns["decimal"].vocabulary) == {f"{key}000" for key in keys}
+    assert schema.columns["small"].type == "float"
+    config = make.config(tmp_path / "job", rows=str(path))
+    assert make.prepare(config, schema).train_scan.statistics.num_rows == 200
+
+
+def test_decimals_views_and_lists_of_one_length_are_columns(make, tmp_path):
+    cents = [decimal.Decimal(n % 50) / 100 for n in range(200)]
+    pairs = [["ab"[n % 2], "xyz"[n % 3]] if n % 4 else None for n in range(200)]
+    table = {
+        "price": pa.array(cents, pa.decimal128(20, 2)),
+        "count": pa.array([decimal.Decimal(n % 5) for n in range(200)], pa.decimal128(9, 0)),
+        "word": pa.array(["abc"[n % 3] for n in range(200)]).cast(pa.string_view()),
+        "pair": pa.array(pairs, pa.list_(pa.string(), 2)),
+        "y": [n % 2 for n in range(200)],
+    }
+    path = tmp_path / "a.parquet"
+    pa.parquet.write_table(pa.table(table), path)
+    schema, text = _infer(tmp_path, path, "y")
+    assert "left out" not in text and "# 50 values from 0 to 0.49, mean 0.245" in text
+    assert [schema.columns[name].type for name in ("price", "count")] == ["float", "float"]
+    assert set(schema.columns["word"].vocabulary) == set("abc")
+    assert set(schema.columns["pair"].vocabulary) == set("abxyz")
+    statistics = make.prepare(
+        make.config(tmp_path / "job", rows=str(path)), schema
+    ).train_scan.statistics
+    assert statistics.columns["price"].max == pytest.approx(0.49)
+    assert statistics.categories["pair"].missing == 50
+    assert statistics.categories["pair"].counts["a"] == 50
+
+
 def test_without_a_column_to_train_with_no_job_is_proposed(tmp_path, capsys):
     data, output = tmp_path / "a.csv", tmp_path / "schema.yaml"
     data.write_text("d,y\n" + "".join(f"01/{n % 28 + 1}/2024,{n % 2}\n" for n in range(600)))
@@ -399,6 +455,35 @@ def test_infinite_numbers_are_missing_values(make, tmp_path, capsys):
     assert main(["check", f"--schema={output}", f"--data={data}"]) == 0
     config = make.config(tmp_path / "job", rows=data)
     assert make.prepare(config, Schema.model_validate(schema)).train_scan.statistics.num_rows == 300
+
+
+def test_words_in_a_column_of_numbers_are_named(make, tmp_path, capsys):
+    rows = [{"x": n / 7, "few": n % 90, "code": n, "y": n % 2} for n in range(600)]
+    for number in range(30):
+        rows[20 * number]["code"] = f"v{number}"
+    rows[310]["x"] = rows[590]["x"] = "oops"
+    rows[320]["x"], rows[330]["x"], rows[599]["few"] = "NA", "1e5", "x7"
+    # The words are in the second file only.
+    for name, part in (("a", rows[:300]), ("b", rows[300:])):
+        make.csv(tmp_path / f"{name}.csv", part)
+    data, output = tmp_path / "*.csv", tmp_path / "schema.yaml"
+    flags = ["infer", f"--data={data}", f"--output={output}", "--overwrite"]
+    assert main([*flags, "--label=y"]) == 0
+    out = capsys.readouterr().out
+    assert "column x: left out: a number in all rows but those with oops (2 rows), NA (1 r" in out
+    assert "column few: text, because it is a number in all rows but those with x7 (1 row);" in out
+    assert "column code: unique in nearly every row" in out
+    # As the message says.
+    values = yaml.safe_load(output.read_text())
+    values["missing_values"] += ["oops", "NA"]
+    values["columns"]["x"] = {"type": "float", "default": "mean"}
+    output.write_text(yaml.safe_dump(values))
+    assert main(["check", f"--schema={output}", f"--data={data}"]) == 0
+    assert main([*flags, "--label=y", "--redact"]) == 0
+    assert "oops" not in (out := capsys.readouterr().out) and "x7" not in out
+    assert "--label=x: is a number in all rows but those with oops (2 rows)" in _refused(
+        capsys, *flags, "--label=x"
+    )
 
 
 def test_bad_input(make, tmp_path, capsys):
