@@ -6,6 +6,7 @@ from typing import NamedTuple, Union
 
 import yaml
 
+import estimator_bridge
 from trainer import schema as schema_lib
 from trainer import storage
 from trainer.api import tables
@@ -76,6 +77,8 @@ def infer_schema(data: Union[tables.Table, tables.Files], label: str) -> Inferre
 
 
 def _infer(request: InferRequest) -> InferredSchema:
+    # TFRecord files are read with TensorFlow.
+    estimator_bridge.set_verbosity("error")
     found, _, _ = infer(request)
     schema = schema_lib.parse_schema(yaml.safe_load(found.text), "(inferred)")
     return InferredSchema(found.text, schema, found.label_notes, found.left_out, found.doubts)

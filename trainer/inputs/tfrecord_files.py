@@ -1,5 +1,6 @@
 """Reads TFRecord files of tf.Example records, plain or gzipped."""
 
+import contextlib
 import gzip
 import re
 import zlib
@@ -330,7 +331,8 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
 
     Yields:
         batches with a column of float64, int64 or string for each feature that has at most one
-        value in each record, and a column of lists for any other.
+        value in each record, and a column of lists for any other. Bytes that are not text are
+        binary.
 
     Raises:
         UserError: the file is damaged, or does not contain tf.Example records.
@@ -345,14 +347,15 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
             yield pa.RecordBatch.from_arrays(arrays, names=list(features))
             progress.add(len(serialized), int(_count_bytes(serialized)))
         _check_complete(file, progress)
+    except tf.errors.InvalidArgumentError as error:
+        raise UserError(
+            f"{file.path}: rows from {progress.rows + 1}, {_name_column(_clean_message(error))}; "
+            "write the values of a feature in one type"
+        ) from error
     except tf.errors.OpError as error:
         raise UserError(
-            f"{file.path}: damaged after row {progress.rows}: "
-            f"{_name_column(_clean_message(error))}; write it again"
-        ) from error
-    except pa.ArrowInvalid as error:
-        raise UserError(
-            f"{file.path}: rows from {progress.rows + 1}: not UTF-8 text; fix the file"
+            f"{file.path}: damaged after row {progress.rows}: {_clean_message(error)[:160]}; "
+            "write it again"
         ) from error
     except Exception as error:
         # protobuf's DecodeError is in different modules in different versions.
@@ -384,7 +387,9 @@ def _ragged_to_arrow(ragged: Any) -> pa.Array:
     values, splits = ragged.values.numpy(), ragged.row_splits.numpy()
     lengths = np.diff(splits)
     if values.dtype == object:
-        flat = pa.array(values, pa.binary()).cast(pa.string())
+        flat = pa.array(values, pa.binary())
+        with contextlib.suppress(pa.ArrowInvalid):
+            flat = flat.cast(pa.string())
     else:
         flat = pa.array(values.astype(np.float64) if values.dtype == np.float32 else values)
     if len(lengths) and lengths.max() > 1:

@@ -2,6 +2,7 @@
 
 import sys
 
+import estimator_bridge
 from trainer.config.arguments import describe_version
 from trainer.config.commands import run
 from trainer.errors import UserError
@@ -30,6 +31,8 @@ def main(argv: list[str]) -> int:
     if command == "--version":
         print(describe_version())
         return 0
+    # TFRecord files are read with TensorFlow.
+    estimator_bridge.set_verbosity("error")
     if command == "infer":
         from trainer.data_validation.infer import run_infer
 

@@ -118,6 +118,26 @@ def test_the_schema_of_tf_examples_reads_them(make, tmp_path):
         assert status == 0
 
 
+def test_tf_examples_with_bytes_or_features_of_two_types(make, tmp_path):
+    rows = [{"x": n / 7, "image": b"\xff\xd8" + bytes([n]), "y": n % 2} for n in range(50)]
+    paths = [make.tfrecord(tmp_path / "a.tfrecord", rows)]
+    paths.append(make.tfrecord(tmp_path / "b.tfrecord", [*rows, {**rows[0], "x": "oops"}]))
+    output = tmp_path / "schema.yaml"
+    flags = ["infer", "--label=y", f"--output={output}", "--overwrite"]
+    wanted = [(0, "column image: left out: binary is neither"), (2, "in one type\n")]
+    for path, (status, words) in zip(paths, wanted):
+        done = subprocess.run(
+            [sys.executable, "-m", "trainer.schema", *flags, f"--data={path}"],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == status and words in done.stdout + done.stderr
+        # TensorFlow says nothing, neither when it is imported nor about the record.
+        assert not re.search(r"^[IWE]\d{4}|InitializeLog", done.stderr, re.M), done.stderr
+    assert load_schema(str(output)).used_features == ["x"]
+    assert "b.tfrecord: rows from 1, column x: Data types don't match" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("label", "task"),
     [
