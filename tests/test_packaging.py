@@ -92,6 +92,9 @@ def test_the_sdist_has_what_building_and_testing_need(sdist):
     expected = {"setup.py", "pyproject.toml", "README.md", "Makefile"}
     for folder in ("trainer", "estimator_bridge", "tests", "tools"):
         expected |= _tree(folder, "*.py")
+    # Also what the tests compare with, and what the documents refer to.
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    expected |= {name for name in listed.stdout.split() if not name.startswith(".")}
     expected |= _tree("hparams", "*") | _tree("constraints", "*")
     assert not expected - names
 
