@@ -89,10 +89,10 @@ def read_first_fields(
         ) from error
 
 
-def _has_header(fields: list[str], schema: Schema, data: config_lib.DataConfig) -> bool:
+def _has_header(names: list[str], schema: Schema, data: config_lib.DataConfig) -> bool:
     if data.header != "auto":
         return data.header == "yes"
-    return 2 * sum(_match_column(each, schema) in schema.columns for each in fields) > len(fields)
+    return 2 * sum(name in schema.columns for name in names) > len(names)
 
 
 def _match_column(field: str, schema: Schema) -> str:
@@ -104,8 +104,9 @@ def _find_layout(request: ReadRequest) -> CsvLayout:
     schema, data, file = request.schema, request.data, request.file
     style = (data.delimiter, data.encoding, data.max_row_mib << 20)
     fields, lines = read_first_fields(file, *style)
-    if _has_header(fields, schema, data):
-        return CsvLayout([_match_column(each, schema) for each in fields], lines, *style)
+    names = [_match_column(each, schema) for each in fields]
+    if _has_header(names, schema, data):
+        return CsvLayout(names, lines, *style)
     columns = list(schema.columns)
     partitions = parse_partitions(file.path)
     # The names of folders may have some of the columns.
@@ -113,6 +114,10 @@ def _find_layout(request: ReadRequest) -> CsvLayout:
     for layout in [columns, *request.details.layouts, in_file]:
         if len(layout) == len(fields):
             return CsvLayout(list(layout), 0, *style)
+    needed = {*(schema.used_features or schema.input_columns)}
+    if data.header == "auto" and 2 * len(needed.intersection(names)) > len(needed):
+        # A header with more other columns than those of the schema.
+        return CsvLayout(names, lines, *style)
     raise UserError(
         f"{file.path}: row 1 has {len(fields)} fields and the schema names {len(columns)} "
         f"columns; check the schema and --data.delimiter (now {data.delimiter!r})"
@@ -343,11 +348,13 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
         shown = value is not None and not hides(schema, name)
         if value and value.group(1) == f"'{name}'":
             return f"{file.path}: row {found.group(2)} is the header again; remove it"
+        remedy = "fix the value, or name it in the schema's missing_values"
+        if found.group(2) == "1":
+            remedy += f"; in a header, write the names of the schema, such as {name}"
         problem = f"{value.group(1)[:80]!s} is not" if value and shown else "the value is not"
         return (
             f"{file.path}: row {found.group(2)}, column {name}: "
-            f"{' '.join(problem.split())} {TYPE_NAMES[schema.columns[name].raw_type]}; "
-            "fix the value, or name it in the schema's missing_values"
+            f"{' '.join(problem.split())} {TYPE_NAMES[schema.columns[name].raw_type]}; {remedy}"
         )
     found = re.match(
         r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", message, re.S

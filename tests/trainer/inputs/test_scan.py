@@ -79,6 +79,27 @@ def test_a_header_among_the_rows_is_named(make, tmp_path):
         make.prepare(make.config(rows=str(path)), make.schema())
 
 
+def test_a_header_may_name_many_other_columns(make, tmp_path):
+    rows = make.rows(20, missing=False)
+    more = [{**{f"more{n}": "v" for n in range(40)}, **row} for row in rows]
+    schema, path = make.schema("bought"), make.csv(tmp_path / "wide.csv", more)
+    scan = make.prepare(make.config(rows=path), schema).train_scan
+    assert scan.statistics.num_rows == 20
+    assert scan.statistics.columns["age"].mean == pytest.approx(np.mean([r["age"] for r in rows]))
+    for row in more:
+        del row["hours"]
+    lacking = make.csv(tmp_path / "lacking.csv", more)
+    with pytest.raises(UserError, match=r"lacking.csv: no column 'hours' \(it has more0"):
+        make.prepare(make.config(rows=path, eval_rows=lacking), schema)
+
+
+def test_a_header_with_other_names_is_recognisable(make, tmp_path):
+    rows = [{name.upper(): value for name, value in row.items()} for row in make.rows(20)]
+    path = make.csv(tmp_path / "upper.csv", rows)
+    with pytest.raises(UserError, match="'AGE' is not a float.*in a header, write .* such as age"):
+        make.prepare(make.config(rows=path), make.schema("bought"))
+
+
 def test_unknown_metrics_are_rejected_before_training(make, shop):
     for options in ({"best_metric": "auc"}, {"best_metric": "rmsee", "best_mode": "min"}):
         config = make.config(rows=shop / "train.csv", export=options)
