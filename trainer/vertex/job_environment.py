@@ -9,6 +9,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.environment.cluster_spec import Cluster
 from trainer.environment.services import Service
+from trainer.errors import UserError
 from trainer.storage.data import Settings
 from trainer.storage.files import list_export
 
@@ -20,7 +21,12 @@ def place(config: config_lib.Config, cluster: Cluster, service: Service) -> conf
         config: the configuration from flags and files.
         cluster: contains the number of the trial of a tuning job.
         service: the folders and data that the service sets.
+
+    Raises:
+        UserError: the folder for the model, which is written last, is no address.
     """
+    if service.model_dir and storage.is_remote(service.model_dir):
+        storage.parse_address(service.model_dir.rstrip("/"), "AIP_MODEL_DIR")
     update: dict[str, Any] = {}
     if not config.job_dir and service.checkpoint_dir:
         update["job_dir"] = service.checkpoint_dir.rstrip("/")
@@ -51,10 +57,17 @@ def publish(export: str, model_dir: str, settings: Settings) -> None:
     names = list_export(Path(export))
     if not storage.is_remote(model_dir):
         target = Path(model_dir)
-        (target / names[-1]).unlink(missing_ok=True)
-        for name in names:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(Path(export, name), target / name)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            (target / names[-1]).unlink(missing_ok=True)
+            for name in names:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(Path(export, name), target / name)
+        except OSError as error:
+            raise UserError(
+                f"AIP_MODEL_DIR={model_dir}: {error.strerror}; the model is in {export}; copy it, "
+                "or name another folder and run the same command again"
+            ) from error
         return
     address = storage.parse_address(model_dir.rstrip("/"), "AIP_MODEL_DIR")
     bucket = settings.open_bucket(address.bucket)

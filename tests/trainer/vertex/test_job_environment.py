@@ -11,13 +11,13 @@ from trainer.vertex.job_environment import place, publish
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 ENVIRONMENT = {
-    "AIP_MODEL_DIR": "gs://b/x/model/",
-    "AIP_CHECKPOINT_DIR": "gs://b/x/checkpoints/",
-    "AIP_TENSORBOARD_LOG_DIR": "gs://b/x/logs/",
+    "AIP_MODEL_DIR": "gs://bucket/x/model/",
+    "AIP_CHECKPOINT_DIR": "gs://bucket/x/checkpoints/",
+    "AIP_TENSORBOARD_LOG_DIR": "gs://bucket/x/logs/",
     "AIP_DATA_FORMAT": "csv",
-    "AIP_TRAINING_DATA_URI": "gs://b/train-*",
-    "AIP_VALIDATION_DATA_URI": "gs://b/validation-*",
-    "AIP_TEST_DATA_URI": "gs://b/test-*",
+    "AIP_TRAINING_DATA_URI": "gs://bucket/train-*",
+    "AIP_VALIDATION_DATA_URI": "gs://bucket/validation-*",
+    "AIP_TEST_DATA_URI": "gs://bucket/test-*",
     "CLOUD_ML_HP_METRIC_FILE": "/tmp/x",
 }
 
@@ -25,16 +25,16 @@ ENVIRONMENT = {
 def test_the_variables_of_the_service_are_read():
     service = parse_service(ENVIRONMENT)
     assert service == Service(
-        "gs://b/x/model/",
-        "gs://b/x/checkpoints/",
-        "gs://b/x/logs/",
-        ("gs://b/train-*",),
-        ("gs://b/validation-*",),
+        "gs://bucket/x/model/",
+        "gs://bucket/x/checkpoints/",
+        "gs://bucket/x/logs/",
+        ("gs://bucket/train-*",),
+        ("gs://bucket/validation-*",),
         "/tmp/x",
     )
     assert parse_service({}) == Service()
     no_validation = {**ENVIRONMENT, "AIP_VALIDATION_DATA_URI": ""}
-    assert parse_service(no_validation).eval_data == ("gs://b/test-*",)
+    assert parse_service(no_validation).eval_data == ("gs://bucket/test-*",)
     with pytest.raises(UserError, match="BigQuery table; export it"):
         parse_service({"AIP_TRAINING_DATA_URI": "bq://project.set.table"})
 
@@ -42,13 +42,19 @@ def test_the_variables_of_the_service_are_read():
 def test_flags_override_the_service(make):
     service = parse_service(ENVIRONMENT)
     placed = place(make.config(job_dir=""), Cluster({}), service)
-    assert placed.job_dir == "gs://b/x/checkpoints"
-    assert placed.data.train == ("gs://b/train-*",)
+    assert placed.job_dir == "gs://bucket/x/checkpoints"
+    assert placed.data.train == ("gs://bucket/train-*",)
     said = make.config(job_dir="mine", rows=["a.csv"])
     assert place(said, Cluster({}), service) == said
     # A trial whose job_dir is said has a folder in it.
     assert place(said, Cluster({}, trial="4"), Service()).job_dir == "mine/4"
     assert place(said, Cluster({}, trial="4"), service).job_dir == "mine/4"
+
+
+def test_the_folder_of_the_model_is_checked_first(make):
+    service = parse_service({**ENVIRONMENT, "AIP_MODEL_DIR": "gs://"})
+    with pytest.raises(UserError, match="AIP_MODEL_DIR: .* is not written gs://BUCKET/NAME"):
+        place(make.config(), Cluster({}), service)
 
 
 def test_a_single_replica_has_no_cluster():
@@ -69,6 +75,10 @@ def test_a_model_is_published_flat(tmp_path):
     publish(str(tmp_path / "export"), str(tmp_path / "model"), Settings())
     assert (tmp_path / "model" / "saved_model.pb").read_text() == "saved_model.pb"
     assert (tmp_path / "model" / "variables" / "variables.index").exists()
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(UserError, match=r"AIP_MODEL_DIR=.*/file: .*; the model is in .*/export;"):
+        publish(str(tmp_path / "export"), str(tmp_path / "file"), Settings())
+    assert (tmp_path / "file").read_text() == "kept"
 
 
 def test_a_trial_keeps_its_last_metrics(tmp_path, monkeypatch):
