@@ -63,7 +63,12 @@ _MODULES = {
         "parameter_server_strategy": "tensorflow.python.distribute.parameter_server_strategy",
         "values": "tensorflow.python.distribute.values",
     },
-    "opt.python.training": {"sign_decay": f"{_OURS}opt.sign_decay"},
+    "opt.python.training": {
+        "agn_optimizer": f"{_OURS}opt.agn",
+        "elastic_average_optimizer": f"{_OURS}opt.elastic_average",
+        "model_average_optimizer": f"{_OURS}opt.model_average",
+        "sign_decay": f"{_OURS}opt.sign_decay",
+    },
     # A module that has the name of its function.
     "recurrent.python.ops": {"functional_rnn": f"{_OURS}recurrent"},
     "timeseries.python.timeseries": {

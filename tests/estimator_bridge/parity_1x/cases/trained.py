@@ -1,7 +1,11 @@
 """Estimators that train on from a checkpoint of 1.15."""
 
+import functools
+
 import tensorflow as tf
 import values
+
+from cases import centers
 
 layers, learn = tf.contrib.layers, tf.contrib.learn
 CASES = {}
@@ -212,3 +216,44 @@ def kmeans_clustering(folder):
 @case
 def kmeans_clustering_by_cosine(folder):
     return kmeans(folder, distance_metric="cosine", initial_clusters="kmeans_plus_plus")
+
+
+class Started(tf.train.SessionRunHook):
+    """Starts a worker from the center, as a program with ModelAverageOptimizer has to on 1.15."""
+
+    def __init__(self, operation):
+        self.operation = operation
+
+    def after_create_session(self, session, coord):
+        session.run(self.operation)
+
+
+def centered(kind, folder):
+    """Returns an Estimator whose checkpoints contain the center of a worker's variables."""
+
+    def model_fn(features, labels, mode):
+        is_training = mode == tf.estimator.ModeKeys.TRAIN
+        getter = centers.getter_of(kind) if is_training else None
+        scope = "" if is_training else "global_center_variable"
+        with tf.variable_scope(scope, custom_getter=getter):
+            bias = tf.get_variable("b", initializer=tf.constant([0.25]))
+            weights = tf.get_variable("part/w", [2, 1], initializer=tf.ones_initializer())
+        outputs = tf.matmul(features["y"], weights) + bias
+        spec = {"mode": mode, "predictions": {"outputs": outputs}}
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tf.estimator.EstimatorSpec(**spec)
+        spec["loss"] = tf.losses.mean_squared_error(labels, outputs)
+        if is_training:
+            optimizer = centers.optimizer_of(kind, getter, centers.INNER["momentum"]())
+            gradients = optimizer.compute_gradients(spec["loss"])
+            step = tf.train.get_or_create_global_step()
+            spec["train_op"] = tf.group(optimizer.apply_gradients(gradients, step))
+            started = Started(centers.init_of(kind, optimizer))
+            spec["training_hooks"] = [centers.hook_of(kind, optimizer), started]
+        return tf.estimator.EstimatorSpec(**spec)
+
+    return tf.estimator.Estimator(model_fn, folder, config(folder)), input_fn(numbers)
+
+
+for _kind in centers.KINDS:
+    CASES[f"{_kind}Optimizer"] = functools.partial(centered, _kind)
