@@ -85,12 +85,23 @@ class CenterGetter:
 
 
 def parts_of(variable):
-    """Returns a variable as a list, or the parts of a partitioned one."""
+    """Returns the variables that make up one.
+
+    Args:
+      variable: tf.Variable, partitioned or not.
+
+    Returns:
+      List of the parts, or of the variable itself.
+    """
     return list(variable) if hasattr(variable, "as_tensor") else [variable]
 
 
 def make_local(variables):
-    """Makes global variables, such as slots, local ones of the worker, which nothing saves."""
+    """Makes global variables local ones of the worker, which nothing saves.
+
+    Args:
+      variables: list of variables, such as slots; those that are local already stay so.
+    """
     chosen = {id(one) for one in variables}
     every = tf.get_collection_ref(tf.GraphKeys.GLOBAL_VARIABLES)
     moved = [one for one in every if id(one) in chosen]
@@ -103,6 +114,12 @@ def read_at(variable):
     """Returns the value of a variable, read on its device once the control inputs are there.
 
     A read on another device is sent there when the step begins, before its control inputs.
+
+    Args:
+      variable: tf.Variable.
+
+    Returns:
+      Tensor.
     """
     with tf.colocate_with(variable, ignore_existing=True):
         return variable.read_value()
