@@ -13,6 +13,10 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   removed.py         names of TensorFlow 0.x
   private_keras.py   `tensorflow.python.keras` and `keras` with the classes of `tf.keras`
   keras_package.py   `import keras`
+  keras_arguments.py the arguments of Keras 1 for its layers and models
+  keras_1_names.py   their names
+  keras_1_calls.py   what more than a name has changed
+  keras_interfaces.py `keras.legacy.interfaces`
   keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means

@@ -180,7 +180,7 @@ class _Importer:
         parts = name.split(".")[1:]
         module = view = self._view
         if not _is_tensorflow(name):
-            return keras_package.find(name, fromlist)
+            return keras_package.find(name, fromlist, (globals or {}).get("__name__", "__main__"))
         if parts and parts[0] in _PRIVATE:
             module = self._private(name, parts, globals, locals, fromlist)
         elif parts:

@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Sequence
 
-from estimator_bridge.tf1 import private_keras
+from estimator_bridge.tf1 import keras_arguments, private_keras
 
 __all__ = ["find", "has"]
 
@@ -37,16 +37,18 @@ def _is_own() -> bool:
     return len(folders) > 1 and not {"site-packages", "dist-packages"} & set(folders)
 
 
-def find(name: str, fromlist: Sequence[str]) -> types.ModuleType:
+def find(name: str, fromlist: Sequence[str], importer: str) -> types.ModuleType:
     """Returns what `import` returns for a module of `keras`.
 
     Args:
       name: the full name of the module.
       fromlist: the names that are imported from it; without any, the package is returned.
+      importer: the name of the module that imports it.
 
     Raises:
       ModuleNotFoundError: there is no such module.
     """
+    keras_arguments.note_importer(importer)
     package = module = _package()
     for part in name.split(".")[1:]:
         module = module.step(part)
@@ -62,4 +64,5 @@ def _package() -> private_keras.KerasModule:
     found = private_keras.find("keras")
     assert isinstance(found, private_keras.KerasModule)
     vars(found)["__version__"] = version
+    keras_arguments.install()
     return found

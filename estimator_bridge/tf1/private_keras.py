@@ -120,6 +120,9 @@ _SHARED_FUNCTIONS = frozenset(
     ]
 )
 
+# Modules that the bridge supplies.
+_OWN = {"keras.legacy.interfaces": "estimator_bridge.tf1.keras_interfaces"}
+
 _ADVICE = "it is a private name of Keras; use the public name of tf.keras, or keep a copy of it"
 
 
@@ -163,6 +166,8 @@ def find(name: str) -> Optional[types.ModuleType]:
     Args:
       name: the full name in 1.x, such as tensorflow.python.keras.layers.
     """
+    if name in _OWN:
+        return KerasModule(name, [importlib.import_module(_OWN[name])])
     # The longest matching prefix is used, because some prefixes contain others.
     fitting = [p for p in _PREFIXES if name == p or name.startswith(p + ".")]
     prefix = max(fitting, key=len, default=None)
@@ -214,6 +219,8 @@ class KerasModule(types.ModuleType):
         self.__dict__.update(_places=places, _main=main, __path__=[])
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return self._public_names()
         if name.startswith("__") and name.endswith("__"):
             return getattr(self._main, name)
         if name == "_impl":
@@ -243,6 +250,20 @@ class KerasModule(types.ModuleType):
         if name in _SHARED_FUNCTIONS:
             return _read(find(f"{prefix}.utils.generic_utils"), name)
         return None
+
+    def _public_names(self) -> list[str]:
+        """Returns the names for `import *`: not the modules that Keras's source imports."""
+        names = dir(self._main)
+        for place in self._places:
+            if isinstance(place, types.SimpleNamespace):
+                names += vars(place)
+        values = {name: _read(self, name) for name in names if not name.startswith("_")}
+        prefixes = (source().partition(".")[0], "keras")
+        return [
+            name
+            for name, value in values.items()
+            if not isinstance(value, types.ModuleType) or value.__name__.startswith(prefixes)
+        ]
 
     def _advice_for(self, name: str) -> tuple[str, str]:
         return f"{self.__name__}.{name}", _ADVICE
