@@ -77,13 +77,15 @@ _FORMS: dict[str, _Form] = {
 def install() -> None:
     """Changes the classes of Keras 2; calling it again has no effect."""
     source = private_keras.source()
-    layers = private_keras.find("keras.layers")
+    layers = importlib.import_module(f"{source}.layers")
     for interface, classes in keras_1_names.CLASSES.items():
         for name in classes.split():
-            kind = getattr(layers, name)
-            # Some inherit the method from a class that is not public.
-            owner = next(one for one in kind.__mro__ if "__init__" in vars(one))
-            _extend(owner, "__init__", interface)
+            # Keras loads models with the second version of some.
+            versions = [getattr(layers, name + version, None) for version in ("", "V1", "V2")]
+            for kind in filter(None, versions):
+                # Some inherit the method from a class that is not public.
+                owner = next(one for one in kind.__mro__ if "__init__" in vars(one))
+                _extend(owner, "__init__", interface)
     engine = {
         name: importlib.import_module(f"{source}.engine.{name}")
         for name in ("base_layer", "base_layer_v1", "functional", "training", "training_v1")

@@ -120,8 +120,7 @@ _SHARED_FUNCTIONS = frozenset(
     ]
 )
 
-# Modules that the bridge supplies.
-_OWN = {"keras.legacy.interfaces": "estimator_bridge.tf1.keras_interfaces"}
+_INTERFACES = "estimator_bridge.tf1.keras_interfaces"
 
 _ADVICE = "it is a private name of Keras; use the public name of tf.keras, or keep a copy of it"
 
@@ -166,8 +165,9 @@ def find(name: str) -> Optional[types.ModuleType]:
     Args:
       name: the full name in 1.x, such as tensorflow.python.keras.layers.
     """
-    if name in _OWN:
-        return KerasModule(name, [importlib.import_module(_OWN[name])])
+    if name.startswith("keras.") and name.endswith(".interfaces"):
+        # Programs take it from the modules that imported it, such as keras.layers, too.
+        return KerasModule(name, [importlib.import_module(_INTERFACES)])
     # The longest matching prefix is used, because some prefixes contain others.
     fitting = [p for p in _PREFIXES if name == p or name.startswith(p + ".")]
     prefix = max(fitting, key=len, default=None)

@@ -191,9 +191,43 @@ def test_a_model_is_saved_loaded_and_cloned(tmp_path):
     images = np.ones((1, 6, 6, 1))
     for copy in [*copies, load_model(str(tmp_path / "model.h5"))]:
         np.testing.assert_array_equal(copy.predict(images), model.predict(images))
-    # What Keras 1 saved.
-    old = {"output_dim": 3, "init": "uniform", "W_regularizer": None, "bias": True, "name": "d"}
-    assert Dense.from_config(old).get_config()["units"] == 3
+
+
+# As Keras 1.2.2 wrote them.
+_IMAGES_1 = """[
+{"class_name": "Convolution2D", "config": {"name": "c", "trainable": true, "init": "uniform",
+  "batch_input_shape": [null, 8, 8, 1], "input_dtype": "float32", "activation": "relu",
+  "nb_filter": 4, "nb_row": 3, "nb_col": 5, "border_mode": "valid", "subsample": [1, 1],
+  "dim_ordering": "tf", "W_regularizer": null, "b_regularizer": null, "bias": true,
+  "activity_regularizer": null, "W_constraint": null, "b_constraint": null}},
+{"class_name": "BatchNormalization", "config": {"name": "b", "trainable": true, "mode": 0,
+  "axis": -1, "momentum": 0.9, "gamma_regularizer": null, "beta_regularizer": null}},
+{"class_name": "MaxPooling2D", "config": {"name": "m", "trainable": true, "pool_size": [2, 2],
+  "strides": [2, 2], "border_mode": "valid", "dim_ordering": "tf"}},
+{"class_name": "Dropout", "config": {"name": "p", "trainable": true, "p": 0.25}}]"""
+_WORDS_1 = """[
+{"class_name": "Embedding", "config": {"name": "e", "trainable": true, "init": "uniform",
+  "batch_input_shape": [null, 8], "input_dim": 20, "output_dim": 4, "input_length": 8,
+  "mask_zero": false, "activity_regularizer": null, "W_regularizer": null,
+  "W_constraint": null, "dropout": 0.2}},
+{"class_name": "LSTM", "config": {"name": "l", "trainable": true, "return_sequences": false,
+  "go_backwards": false, "stateful": false, "unroll": false, "consume_less": "mem",
+  "input_dim": 4, "input_length": null, "output_dim": 3, "init": "uniform",
+  "inner_init": "orthogonal", "forget_bias_init": "one", "activation": "tanh",
+  "inner_activation": "hard_sigmoid", "W_regularizer": null, "U_regularizer": null,
+  "b_regularizer": null, "dropout_W": 0.0, "dropout_U": 0.0}}]"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "shapes"),
+    [
+        (_IMAGES_1, [(6, 4, 4), (6, 4, 4), (3, 2, 4), (3, 2, 4)]),
+        (_WORDS_1, [(8, 4), (3,)]),
+    ],
+)
+def test_a_model_that_keras_1_described(layers, shapes):
+    model = model_from_json(f'{{"class_name": "Sequential", "config": {layers}}}')
+    assert [layer.output_shape[1:] for layer in model.layers] == shapes
 
 
 def test_classes_keep_their_signatures():
@@ -253,7 +287,7 @@ def test_decorators_of_keras_legacy():
         Old(3, False)
     with pytest.raises(TypeError, match="`b` is given twice"):
         interfaces.raise_duplicate_arg_error("a", "b")
-    assert interfaces.legacy_conv2d_support
+    assert importlib.import_module("keras.layers").interfaces.legacy_conv2d_support
     assert importlib.import_module("keras.legacy.interfaces").embedding_kwargs_preprocessor
 
 
