@@ -34,6 +34,9 @@ _MORE: dict[str, frozenset[str]] = {
 
 _GENERATOR_METHODS = ("evaluate_generator", "fit_generator", "predict_generator")
 
+# The bridge's own layers of `keras` pass on what a program gives.
+_OWN = f"{__package__}.keras_"
+
 # The program's modules that import `keras`.
 _importers: set[str] = set()
 
@@ -58,7 +61,8 @@ def _has_rows_and_columns(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
     if not (isinstance(args[2], int) and isinstance(args[3], int)):
         return False
     # Above this function, `has_old` and the wrapper.
-    return sys._getframe(3).f_globals.get("__name__", "__main__") in _importers
+    caller = sys._getframe(3).f_globals.get("__name__", "__main__")
+    return caller in _importers or caller.startswith(_OWN)
 
 
 _FORMS: dict[str, _Form] = {

@@ -177,6 +177,21 @@ def test_a_subclass_passes_old_arguments_on():
     assert [text.split()[0] for text in warned] == ["`Square`"]
 
 
+@pytest.mark.parametrize(
+    ("module", "kernel"),
+    [
+        (__name__, (3, 5)),
+        ("estimator_bridge.tf1.keras_layers", (3, 5)),
+        ("tf_keras.src.applications", None),
+    ],
+)
+def test_who_calls_decides_what_two_numbers_are(module, kernel):
+    names = {"__name__": module, "Conv2D": Conv2D}
+    exec("def make(*args): return Conv2D(*args)", names)
+    layer = names["make"](8, 3, 5)
+    assert (layer.kernel_size, layer.strides) == ((kernel, (1, 1)) if kernel else ((3, 3), (5, 5)))
+
+
 def test_a_model_is_saved_loaded_and_cloned(tmp_path):
     model = Sequential()
     model.add(Convolution2D(4, 3, 3, border_mode="same", input_shape=(6, 6, 1)))
