@@ -81,6 +81,12 @@ _v1 = private_keras.load_source("optimizers.optimizer_v1")
 class _ClipsTogether:
     """An optimizer whose gradients are clipped by their norm together."""
 
+    def __getattr__(self, name: str) -> Any:
+        # Keras 2.3 renamed it. Callbacks read the old name.
+        if name == "lr" and "learning_rate" in self.__dict__:
+            return self.learning_rate
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
         """Returns the clipped gradients.
 
@@ -88,13 +94,17 @@ class _ClipsTogether:
           loss: float tensor of shape [].
           params: list of variables.
         """
-        norm = self.__dict__.pop("clipnorm", None)
+        limits = {name: vars(self).pop(name, None) for name in ("clipnorm", "clipvalue")}
         try:
             gradients = super().get_gradients(loss, params)  # type: ignore[misc]
         finally:
-            if norm is not None:
-                self.clipnorm = norm
-        return tf.clip_by_global_norm(gradients, norm)[0] if norm else gradients
+            vars(self).update((name, one) for name, one in limits.items() if one is not None)
+        if limits["clipnorm"]:
+            gradients, _ = tf.clip_by_global_norm(gradients, limits["clipnorm"])
+        if limits["clipvalue"]:
+            limit = limits["clipvalue"]
+            gradients = [tf.clip_by_value(gradient, -limit, limit) for gradient in gradients]
+        return gradients
 
 
 Optimizer: Any = abc.ABCMeta("Optimizer", (_ClipsTogether, _v1.Optimizer), {})
