@@ -41,6 +41,7 @@ def install() -> str:
     importlib.import_module("estimator_bridge.tf1.keras_23.optimizers")
     by_name = vars(private_keras.load_source("losses"))
     by_name.update(cosine=losses.cosine, cosine_proximity=losses.cosine_proximity)
+    _give_lists(private_keras.load_source("engine.node").Node)
     if wanted == "2.3":
         _use_sigmoid()
         utils = private_keras.load_source("engine.training_utils_v1")
@@ -84,6 +85,32 @@ def _resize_from_corner(original: Any, backend: Any) -> Any:
         return tf.transpose(resized, [0, 3, 1, 2]) if first else resized
 
     return resize_images
+
+
+def _give_lists(node: Any) -> None:
+    """Gives nodes lists of tensors and layers, also of one, and their masks.
+
+    Args:
+      node: the class of nodes.
+    """
+
+    def list_of(original: Any) -> property:
+        return property(lambda self: list(tf.nest.flatten(original.fget(self))))
+
+    def shapes_of(tensors: Any) -> property:
+        shape_of = tf.keras.backend.int_shape
+        return property(lambda self: tf.nest.map_structure(shape_of, tensors.fget(self)))
+
+    def masks_of(name: str) -> property:
+        return property(lambda self: [getattr(t, "_keras_mask", None) for t in getattr(self, name)])
+
+    # Layers have the shape of one tensor, not a list.
+    for end in ("input", "output"):
+        setattr(node, f"{end}_shapes", shapes_of(vars(node)[f"{end}_tensors"]))
+    for name in ("inbound_layers", "input_tensors", "output_tensors"):
+        setattr(node, name, list_of(vars(node)[name]))
+    node.input_masks = masks_of("input_tensors")
+    node.output_masks = masks_of("output_tensors")
 
 
 def _use_sigmoid() -> None:

@@ -209,6 +209,22 @@ def test_layers_and_models_are_counted_from_one():
         assert tf.trainable_variables()[-1].name == "dense/bias:0"
 
 
+def test_nodes_have_lists_of_tensors_and_masks():
+    inputs = Input((3, 2))
+    masking, dense = Masking(), Dense(1)
+    masked = masking(inputs)
+    output = keras.layers.add([dense(masked), masked[:, :, :1]])
+    node = dense._inbound_nodes[0]
+    assert node.input_tensors[0] is masked and len(node.input_tensors) == 1
+    assert node.input_masks[0] is not None and node.output_masks[0] is not None
+    assert node.inbound_layers == [masking]
+    assert output._keras_history[0]._inbound_nodes[0].input_masks[1] is None
+    assert (dense.input, dense.output) == (masked, dense.get_output_at(0))
+    assert (dense.input_shape, dense.output_shape) == ((None, 3, 2), (None, 3, 1))
+    model = Model(inputs, dense.output)
+    assert model.inputs == [inputs] and model.predict(np.ones((1, 3, 2))).shape == (1, 3, 1)
+
+
 def test_images_are_resized_from_the_corner():
     images = np.arange(4.0).reshape(1, 2, 2, 1)
     for shape in ((2, 2, 1), (None, None, 1)):
