@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Sequence
 
-from estimator_bridge.tf1 import keras_arguments, private_keras
+from estimator_bridge.tf1 import keras_23, keras_arguments, private_keras
 
 __all__ = ["find", "has"]
 
@@ -48,19 +48,20 @@ def find(name: str, fromlist: Sequence[str], importer: str) -> types.ModuleType:
     Raises:
       ModuleNotFoundError: there is no such module.
     """
-    keras_arguments.note_importer(importer)
-    package = module = _package()
+    # Imported here, because it imports TensorFlow.
+    from estimator_bridge.tf1.keras_23 import behaviour
+
+    package = module = _package(behaviour.read_version())
+    taken = [name] if name != "keras" else [f"keras.{one}" for one in fromlist or ("layers",)]
+    if any(map(keras_23.builds_layers, taken)):
+        keras_arguments.note_importer(importer)
     for part in name.split(".")[1:]:
         module = module.step(part)
     return module if fromlist else package
 
 
 @functools.cache
-def _package() -> private_keras.KerasModule:
-    # Imported here, because it imports TensorFlow.
-    from estimator_bridge.tf1.keras_23 import behaviour
-
-    version = behaviour.install()
+def _package(version: str) -> private_keras.KerasModule:
     found = private_keras.find("keras")
     assert isinstance(found, private_keras.KerasModule)
     vars(found)["__version__"] = version

@@ -165,6 +165,8 @@ def find(name: str) -> Optional[types.ModuleType]:
     Args:
       name: the full name in 1.x, such as tensorflow.python.keras.layers.
     """
+    if name.startswith("keras."):
+        keras_23.behave(name)
     if name.startswith("keras.") and name.endswith(".interfaces"):
         # Programs take it from the modules that imported it, such as keras.layers, too.
         return KerasModule(name, [importlib.import_module(_INTERFACES)])
@@ -226,6 +228,8 @@ class KerasModule(types.ModuleType):
         if name == "_impl":
             return KerasParent(f"{self.__name__}._impl")
         name = _RENAMED.get(name, name)
+        if self.__name__ == "keras":
+            keras_23.behave(f"keras.{name}")
         values = [value for place in self._places if (value := _read(place, name)) is not None]
         # A place may have what another one lacks.
         values.sort(key=lambda value: isinstance(value, StandIn))

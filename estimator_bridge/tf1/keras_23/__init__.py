@@ -18,7 +18,7 @@ import importlib
 import types
 from typing import Optional
 
-__all__ = ["find", "find_replaced"]
+__all__ = ["behave", "builds_layers", "find", "find_replaced"]
 
 # Module below `keras` -> the module here with the names that it lacks.
 _MODULES = {
@@ -49,6 +49,34 @@ _MODULES = {
 
 # The same for names that replace those of `tf.keras` in the package `keras`.
 _REPLACED = {"losses": "losses", "objectives": "losses", "optimizers": "optimizers"}
+
+
+# What a program takes layers and models from.
+_BUILDING = frozenset(
+    [
+        *("applications", "engine", "layers", "legacy", "models", "wrappers"),
+        *("Input", "Model", "Sequential"),
+    ]
+)
+
+
+def builds_layers(name: str) -> bool:
+    """Returns whether a program takes layers or models from a name.
+
+    Args:
+      name: of a module of `keras`, or of what `keras` itself has.
+    """
+    return name.split(".")[1] in _BUILDING
+
+
+def behave(name: str) -> None:
+    """Makes Keras behave as the package `keras` did, if a program takes layers from a name.
+
+    Args:
+      name: of a module of `keras`, or of what `keras` itself has.
+    """
+    if builds_layers(name):
+        importlib.import_module(f"{__name__}.behaviour").install()
 
 
 @functools.cache

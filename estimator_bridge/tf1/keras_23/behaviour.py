@@ -1,12 +1,17 @@
 """What Keras 2.0 to 2.3 computes or names otherwise than `tf.keras` of TensorFlow 1.15.
 
-It applies to a process whose program has imported `keras`. The versions themselves differ in two
-ways: up to 2.2, `metrics=["accuracy"]` is reported as `acc`, and the gates of LSTM and GRU have the
-activation `hard_sigmoid`; in 2.3 they are `accuracy` and `sigmoid`.
+It applies to a process whose program takes layers or models from `keras`. A program that only takes
+tools from it (`keras.utils`, `keras.preprocessing`) has layers of `tf.keras`, and checkpoints with
+their names.
+
+The versions themselves differ in two ways: up to 2.2, `metrics=["accuracy"]` is reported as `acc`,
+and the gates of LSTM and GRU have the activation `hard_sigmoid`; in 2.3 they are `accuracy` and
+`sigmoid`.
 """
 
 import functools
 import importlib
+import inspect
 import os
 from typing import Any
 
@@ -16,7 +21,7 @@ from estimator_bridge.errors import BridgeError
 from estimator_bridge.tf1 import private_keras
 from estimator_bridge.tf1.keras_23 import losses
 
-__all__ = ["VERSION_VARIABLE", "install"]
+__all__ = ["VERSION_VARIABLE", "install", "read_version"]
 
 # "2.3" for the behaviour of this version; 2.2 is the default.
 VERSION_VARIABLE = "ESTIMATOR_BRIDGE_KERAS"
@@ -24,9 +29,8 @@ VERSION_VARIABLE = "ESTIMATOR_BRIDGE_KERAS"
 _VERSIONS = {"": "2.2.5", "2.2": "2.2.5", "2.3": "2.3.1"}
 
 
-@functools.cache
-def install() -> str:
-    """Makes Keras behave so, and returns the version.
+def read_version() -> str:
+    """Returns the version of Keras that is chosen.
 
     Raises:
       BridgeError: the environment variable names another version.
@@ -34,6 +38,12 @@ def install() -> str:
     wanted = os.environ.get(VERSION_VARIABLE, "")
     if wanted not in _VERSIONS:
         raise BridgeError(f"{VERSION_VARIABLE}={wanted}: set it to 2.2 or 2.3")
+    return _VERSIONS[wanted]
+
+
+@functools.cache
+def install() -> None:
+    """Makes Keras behave so."""
     backend = private_keras.load_source("backend")
     backend.unique_object_name = _count_from_one(backend.unique_object_name)
     backend.resize_images = _resize_from_corner(backend.resize_images, backend)
@@ -42,11 +52,10 @@ def install() -> str:
     by_name = vars(private_keras.load_source("losses"))
     by_name.update(cosine=losses.cosine, cosine_proximity=losses.cosine_proximity)
     _give_lists(private_keras.load_source("engine.node").Node)
-    if wanted == "2.3":
+    if read_version().startswith("2.3"):
         _use_sigmoid()
         utils = private_keras.load_source("engine.training_utils_v1")
         utils.get_metric_name = _name_accuracy(utils.get_metric_name)
-    return _VERSIONS[wanted]
 
 
 def _count_from_one(original: Any) -> Any:
@@ -116,8 +125,11 @@ def _give_lists(node: Any) -> None:
 def _use_sigmoid() -> None:
     for name in ("lstm_v1", "gru_v1"):
         for kind in vars(private_keras.load_source(f"layers.rnn.{name}")).values():
-            initializer: Any = vars(kind).get("__init__") if isinstance(kind, type) else None
-            defaults = getattr(initializer, "__defaults__", None) or ()
+            if not isinstance(kind, type) or "__init__" not in vars(kind):
+                continue
+            # Below what takes the arguments of Keras 1.
+            initializer: Any = inspect.unwrap(vars(kind)["__init__"])
+            defaults = initializer.__defaults__ or ()
             if "hard_sigmoid" in defaults:
                 initializer.__defaults__ = tuple(
                     "sigmoid" if value == "hard_sigmoid" else value for value in defaults

@@ -256,6 +256,30 @@ def test_a_variable_chooses_between_two_versions(tmp_path, version, expected):
     assert done.stdout.decode().strip() == expected
 
 
+@pytest.mark.parametrize(
+    "imported, expected",
+    [
+        ("from keras.utils import to_categorical", "dense (3, 3) (2, 2)"),
+        ("import keras.preprocessing.sequence", "dense (3, 3) (2, 2)"),
+        ("from keras import layers", "dense_1 (3, 2) (1, 1)"),
+        ("from keras.models import Sequential", "dense_1 (3, 2) (1, 1)"),
+    ],
+)
+def test_a_program_that_only_takes_tools_keeps_tf_keras(tmp_path, imported, expected):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import tensorflow as tf\n{imported}\n"
+        "layer = tf.keras.layers.Conv2D(8, 3, 2)\n"
+        "print(tf.keras.layers.Dense(1).name, layer.kernel_size, layer.strides)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "estimator_bridge", "run", "--tf1", str(program)],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert done.stdout.decode().strip() == expected
+
+
 def test_another_version_is_refused(tmp_path):
     (tmp_path / "program.py").write_text("import keras\n")
     done = subprocess.run(
