@@ -195,6 +195,8 @@ def find(name: str) -> Optional[types.ModuleType]:
     replaced = keras_23.find_replaced(rest) if prefix == "keras" else None
     if replaced is not None:
         found.insert(0, replaced)
+    if name == "keras.layers.merge":
+        return _Merging(name, found)
     return KerasModule(name, found) if found else None
 
 
@@ -288,6 +290,13 @@ class KerasModule(types.ModuleType):
         if module is None:
             raise ModuleNotFoundError(f"No module named {path!r}", name=path)
         return module
+
+
+class _Merging(KerasModule):
+    """`keras.layers.merge`: a module, and a function until Keras 2.1."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.merge(*arguments, **options)
 
 
 class KerasParent(types.ModuleType):

@@ -251,11 +251,12 @@ def build_end(chief: Status) -> JobEnded:
     Args:
         chief: the chief's status.
     """
+    happened = "was interrupted" if chief["state"] == INTERRUPTED else "has failed"
     reason = f": {chief['message']}" if chief.get("message") else ""
     # A launcher that names the run ends all processes itself, and reports the one that has failed.
     is_repeated = is_final(chief) and chief.get("run") is None
     return JobEnded(
-        f"the chief has {chief['state']}, and this process ends with it{reason}",
+        f"the chief {happened}, and this process ends with it{reason}",
         USER_ERROR_STATUS if is_repeated else FOLLOWED_STATUS,
     )
 

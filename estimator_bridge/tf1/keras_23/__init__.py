@@ -8,6 +8,7 @@ The package also has what Keras 2.0 to 2.3 computes or names otherwise than `tf.
   functions.py      `keras.utils`, `keras.preprocessing`
   layers.py         layers of Keras 1
   losses.py         `keras.losses`
+  merging.py        `keras.layers.merge` as a function
   optimizers.py     `keras.optimizers`
   recurrent.py      the base class of recurrent layers that a program writes
   weights.py        weights of a list of layers in an HDF5 file
@@ -32,6 +33,7 @@ _MODULES = {
     "layers": "layers",
     "layers.convolutional": "layers",
     "layers.core": "layers",
+    "layers.merge": "merging",
     "layers.recurrent": "recurrent",
     "legacy.layers": "layers",
     "optimizers": "functions",
@@ -46,10 +48,8 @@ _MODULES = {
     "utils.training_utils": "functions",
 }
 
-
 # The same for names that replace those of `tf.keras` in the package `keras`.
 _REPLACED = {"losses": "losses", "objectives": "losses", "optimizers": "optimizers"}
-
 
 # What a program takes layers and models from.
 _BUILDING = frozenset(

@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.keras_23.merging import Merge
 from estimator_bridge.tf1.keras_23.recurrent import Recurrent
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Deconvolution3D",
     "Highway",
     "MaxoutDense",
+    "Merge",
     "Recurrent",
 ]
 

@@ -451,6 +451,42 @@ def test_images_and_kernels(tmp_path):
     assert [deconv_length(5, 2, 3, p) for p in ("same", "valid", "full")] == [10, 11, 7]
 
 
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, [5, 3, 4, 5, 6, 7]),
+        ({"mode": "mul"}, [0, 2, 4, 6, 8, 10]),
+        ({"mode": "ave"}, [2.5, 1.5, 2, 2.5, 3, 3.5]),
+        ({"mode": "max"}, [5, 2, 2, 3, 4, 5]),
+        ({"mode": "concat"}, [0, 1, 2, 5, 2, 2, 3, 4, 5, 2, 2, 2]),
+        ({"mode": "concat", "concat_axis": 1}, [0, 1, 2, 3, 4, 5, 5, 2, 2, 2, 2, 2]),
+        ({"mode": "dot", "dot_axes": 2}, [6, 6, 33, 24]),
+        ({"mode": "dot", "dot_axes": [1, 1]}, [6, 6, 6, 13, 10, 10, 20, 14, 14]),
+        ({"mode": "cos"}, [0.4671, 0.378, 2.0788, 0.9798]),
+        ({"mode": lambda x: x[0] - x[1], "output_shape": (2, 3)}, [-5, -1, 0, 1, 2, 3]),
+    ],
+)
+def test_merge_is_a_function(options, expected):
+    from keras.layers import merge
+
+    first, second = Input((2, 3)), Input((2, 3))
+    with pytest.warns(UserWarning, match="`merge` is deprecated"):
+        output = merge([first, second], name="merged", **options)
+    arrays = np.arange(6.0).reshape(1, 2, 3), np.array([[[5.0, 2, 2], [2, 2, 2]]])
+    values = Model([first, second], output).predict([*arrays])
+    np.testing.assert_allclose(values.ravel(), expected, atol=1e-4)
+    assert output.name.startswith("merged/")
+    assert K.int_shape(output) == (None, *values.shape[1:])
+
+
+def test_merge_of_models_is_refused():
+    with pytest.raises(ValueError, match="merge their outputs with keras.layers.concatenate"):
+        keras.layers.Merge([Sequential(), Sequential()], mode="concat")
+    with pytest.raises(ValueError, match="Invalid merge mode: nope"):
+        keras.layers.merge([Input((1,)), Input((1,))], mode="nope")
+    assert keras.layers.merge.Concatenate is keras.layers.Concatenate
+
+
 def test_atrous_convolutions_are_dilated():
     layer = keras.layers.AtrousConvolution2D(4, (3, 3), atrous_rate=(2, 2))
     assert type(layer) is tf.keras.layers.Conv2D and layer.dilation_rate == (2, 2)

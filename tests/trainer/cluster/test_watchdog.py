@@ -5,7 +5,15 @@ import time
 
 import pytest
 
-from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, HeartbeatFile
+from trainer.cluster.heartbeat import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    LOST,
+    RUNNING,
+    TRAINED,
+    HeartbeatFile,
+)
 from trainer.cluster.joining import join_cluster
 from trainer.cluster.watchdog import Watchdog, build_end, has_finished, is_over
 from trainer.config import ClusterConfig
@@ -497,3 +505,11 @@ def test_a_process_ends_after_its_successor_has_started(tmp_path, now, role):
     assert "has been started again" in first.said[0]
     # What it has said at its end counts for nobody.
     assert second.check() == [] and second.heartbeat.read(second.cluster.name)["state"] == RUNNING
+
+
+def test_the_end_of_a_follower_says_what_happened_to_the_chief():
+    said = [str(build_end({"state": state})) for state in (FAILED, INTERRUPTED)]
+    assert said == [
+        "the chief has failed, and this process ends with it",
+        "the chief was interrupted, and this process ends with it",
+    ]
