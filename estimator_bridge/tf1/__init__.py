@@ -18,6 +18,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   keras_1_calls.py   what more than a name has changed
   keras_interfaces.py `keras.legacy.interfaces`
   keras_classes.py   classes of Keras that compute or save something else
+  keras_configs.py   descriptions of saved Keras models
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
   operations.py      attributes of operations and graphs, and the operation of tf.add
@@ -92,6 +93,7 @@ def _build_view() -> types.ModuleType:
         batched_queues,
         images,
         keras_classes,
+        keras_configs,
         keras_names,
         kmeans,
         moved,
@@ -117,6 +119,7 @@ def _build_view() -> types.ModuleType:
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()
+    keras_configs.install()
     kmeans.install()
     install_input()
     if batch_first.is_wanted():

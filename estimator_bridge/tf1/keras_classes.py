@@ -1,9 +1,9 @@
 """Classes of `tf.keras` where Keras 2 computes or saves something else than TensorFlow 1.15.
 
-`tf.keras.losses.cosine_similarity` has the other sign, the optimizer Ftrl one variable more,
-LinearModel other names of variables, and WideDeepModel adds its parts instead of averaging them. A
-functional model has no node until it is called. Some names and methods are gone; those that
-TensorFlow 2.0 has as well come from `era`.
+`tf.keras.losses.cosine_similarity` has the other sign, the optimizer Ftrl one variable more, the
+optimizer "adagrad" begins with other sums, LinearModel has other names of variables, and
+WideDeepModel adds its parts instead of averaging them. A functional model has no node until it is
+called. Some names and methods are gone; those that TensorFlow 2.0 has as well come from `era`.
 """
 
 import functools
@@ -31,6 +31,7 @@ def install() -> None:
     names.supply(package, _VERSION)
     _replace_cosine(losses, f"{package}.api._v1.keras")
     _drop_beta(importlib.import_module(f"{source}.optimizers.legacy.ftrl").Ftrl)
+    _begin_with_zero(importlib.import_module(f"{source}.optimizers.legacy.adagrad").Adagrad)
     importlib.import_module(f"{source}.premade_models.linear").LinearModel.build = _build_linear
     combined = importlib.import_module(f"{source}.premade_models.wide_deep").WideDeepModel
     combined.call = _average(combined.call)
@@ -64,6 +65,16 @@ def _drop_beta(kind: Any) -> None:
         optimizer._hyper["beta"] = lambda: beta
 
     kind.__init__ = __init__
+
+
+def _begin_with_zero(kind: Any) -> None:
+    """Makes the optimizer that is named "adagrad" begin with sums of 0, as in 1.15."""
+    original = kind.from_config.__func__
+
+    def from_config(cls: Any, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        return original(cls, {"initial_accumulator_value": 0.0, **config}, custom_objects)
+
+    kind.from_config = classmethod(from_config)
 
 
 def _build_linear(model: Any, input_shape: Any) -> None:

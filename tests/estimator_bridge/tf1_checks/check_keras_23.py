@@ -1,6 +1,7 @@
 """Names of the package `keras` until 2.3; the values were computed by Keras 2.1.6 and 2.2.4."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from keras.models import Model, Sequential, load_model
 from keras.optimizers import clip_norm
 from keras.preprocessing.image import apply_transform, list_pictures
 from keras.utils.conv_utils import convert_kernel, deconv_length
+from keras_descriptions import STORED, compare
 
 
 @pytest.mark.parametrize(
@@ -482,9 +484,39 @@ def test_merge_is_a_function(options, expected):
 def test_merge_of_models_is_refused():
     with pytest.raises(ValueError, match="merge their outputs with keras.layers.concatenate"):
         keras.layers.Merge([Sequential(), Sequential()], mode="concat")
-    with pytest.raises(ValueError, match="Invalid merge mode: nope"):
+    wrong = pytest.raises(ValueError, match="Invalid merge mode: nope")
+    with wrong, pytest.warns(UserWarning, match="`merge` is deprecated"):
         keras.layers.merge([Input((1,)), Input((1,))], mode="nope")
     assert keras.layers.merge.Concatenate is keras.layers.Concatenate
+
+
+def test_layers_are_described_as_by_keras_2_2():
+    compare(keras, "keras")
+
+
+def test_a_model_is_saved_for_keras_2_2(tmp_path):
+    inputs = Input((3,))
+    net = keras.layers.BatchNormalization()(Dense(2)(inputs))
+    model = Model(inputs, keras.layers.Lambda(lambda x: x + 1)(net))
+    path = str(tmp_path / "model.h5")
+    for name, expected in json.loads(STORED.read_text())["keras"]["optimizers"].items():
+        model.compile(name, "mse")
+        model.fit(np.ones((2, 3)), np.ones((2, 2)), verbose=0)
+        model.save(path)
+        with h5py.File(path, "r") as file:
+            training = json.loads(file.attrs["training_config"])
+            assert sorted(training["optimizer_config"]["config"]) == expected
+            layers = json.loads(file.attrs["model_config"])["config"]["layers"]
+            weights = [*file["optimizer_weights"].attrs["weight_names"]]
+        assert layers[2]["config"]["axis"] == 1 and "module" not in layers[3]["config"]
+        # Adam of Keras has a maximum for each of four variables.
+        assert name != "adam" or len(weights) == 1 + 3 * 4
+        loaded = load_model(path)
+        np.testing.assert_array_equal(
+            loaded.predict(np.ones((1, 3))), model.predict(np.ones((1, 3)))
+        )
+        for ours, theirs in zip(loaded.optimizer.get_weights(), model.optimizer.get_weights()):
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_atrous_convolutions_are_dilated():
