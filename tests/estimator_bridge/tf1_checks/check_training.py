@@ -151,9 +151,10 @@ def test_segments_that_have_ended_can_be_given_up():
                 threading.Thread(target=run_if_open, args=(session, one))
                 for one in (ended, given_up)
             ]
+            # First: a runner that has not been stopped reports that its queue is closed.
+            coordinator.request_stop()
             for thread in threads[-2:]:
                 thread.start()
-            coordinator.request_stop()
             coordinator.join(threads, stop_grace_period_secs=20)
     with tf.Session() as session:
         session.run(ended)
