@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Sequence
 
-from estimator_bridge.tf1 import keras_23, keras_arguments, private_keras
+from estimator_bridge.tf1 import keras_23, private_keras
 
 __all__ = ["find", "has"]
 
@@ -48,10 +48,12 @@ def find(name: str, fromlist: Sequence[str], importer: str) -> types.ModuleType:
     Raises:
       ModuleNotFoundError: there is no such module.
     """
-    # Imported here, because it imports TensorFlow.
+    # Imported here, because they import TensorFlow and NumPy.
+    from estimator_bridge.tf1 import keras_arguments
     from estimator_bridge.tf1.keras_23 import behaviour
 
     package = module = _package(behaviour.read_version())
+    keras_arguments.install()
     taken = [name] if name != "keras" else [f"keras.{one}" for one in fromlist or ("layers",)]
     if any(map(keras_23.builds_layers, taken)):
         keras_arguments.note_importer(importer)
@@ -65,5 +67,4 @@ def _package(version: str) -> private_keras.KerasModule:
     found = private_keras.find("keras")
     assert isinstance(found, private_keras.KerasModule)
     vars(found)["__version__"] = version
-    keras_arguments.install()
     return found
