@@ -235,8 +235,8 @@ def _print_limits(tensorflow: str) -> None:
         print("  an evaluator beside MultiWorkerMirroredStrategy: it does on 2.16 and later")
     print(
         "  parts of tf.contrib: `python -m estimator_bridge audit PATH` names them"
-        "\nWith --tf1: name a library that needs TensorFlow 2 and does not find it in"
-        f"\n  {TF2_PACKAGES_VARIABLE} ({os.environ.get(TF2_PACKAGES_VARIABLE) or 'not set'})"
+        f"\nWith --tf1, libraries on TensorFlow 2: {TF2_PACKAGES_VARIABLE}"
+        f" ({os.environ.get(TF2_PACKAGES_VARIABLE) or 'not set'})"
     )
 
 
