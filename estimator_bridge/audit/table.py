@@ -243,13 +243,17 @@ class Table:
             if entry is not None:
                 # One with `now` was removed by TensorFlow 2 already, except in compat.v1.
                 now = "" if view == "v1" else entry.get("now", "")
-                removed_in, edit = ("2.0", "rename") if now else ("2.16", "")
-                keras = _keras_fields(entry)
-                plain = not now
                 return Symbol(
-                    prefix + tail, "keras2", plain, not view or plain, removed_in, True, edit, now,
-                    **keras,
-                )  # fmt: skip
+                    name=prefix + tail,
+                    kind="keras2",
+                    plain=not now,
+                    tf1=not view or not now,
+                    removed_in="2.0" if now else "2.16",
+                    bridge=True,
+                    edit="rename" if now else "",
+                    now=now,
+                    **_keras_fields(entry),
+                )
         if view != "v1":
             return None
         entry = {"keras": "keras, the same name", "work": "rename"}
