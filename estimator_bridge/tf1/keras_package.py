@@ -48,11 +48,10 @@ def find(name: str, fromlist: Sequence[str], importer: str) -> types.ModuleType:
     Raises:
       ModuleNotFoundError: there is no such module.
     """
-    # Imported here, because they import TensorFlow and NumPy.
+    # Imported here, because it imports NumPy, which audit does without.
     from estimator_bridge.tf1 import keras_arguments
-    from estimator_bridge.tf1.keras_23 import behaviour
 
-    package = module = _package(behaviour.read_version())
+    package = module = _package()
     keras_arguments.install()
     taken = [name] if name != "keras" else [f"keras.{one}" for one in fromlist or ("layers",)]
     if any(map(keras_23.builds_layers, taken)):
@@ -63,7 +62,11 @@ def find(name: str, fromlist: Sequence[str], importer: str) -> types.ModuleType:
 
 
 @functools.cache
-def _package(version: str) -> private_keras.KerasModule:
+def _package() -> private_keras.KerasModule:
+    # Imported here, because it imports TensorFlow.
+    from estimator_bridge.tf1.keras_23 import behaviour
+
+    version = behaviour.read_version()
     found = private_keras.find("keras")
     assert isinstance(found, private_keras.KerasModule)
     vars(found)["__version__"] = version

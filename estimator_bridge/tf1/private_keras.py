@@ -166,10 +166,10 @@ def find(name: str) -> Optional[types.ModuleType]:
       name: the full name in 1.x, such as tensorflow.python.keras.layers.
     """
     if name.startswith("keras."):
-        keras_23.behave(name)
-    if name.startswith("keras.") and name.endswith(".interfaces"):
-        # Programs take it from the modules that imported it, such as keras.layers, too.
-        return KerasModule(name, [importlib.import_module(_INTERFACES)])
+        keras_23.install_for(name)
+        if name.endswith(".interfaces"):
+            # Programs take it from the modules that imported it, such as keras.layers, too.
+            return KerasModule(name, [importlib.import_module(_INTERFACES)])
     # The longest matching prefix is used, because some prefixes contain others.
     fitting = [p for p in _PREFIXES if name == p or name.startswith(p + ".")]
     prefix = max(fitting, key=len, default=None)
@@ -231,11 +231,8 @@ class KerasModule(types.ModuleType):
             return KerasParent(f"{self.__name__}._impl")
         name = _RENAMED.get(name, name)
         if self.__name__ == "keras":
-            keras_23.behave(f"keras.{name}")
-        values = [value for place in self._places if (value := _read(place, name)) is not None]
-        # A place may have what another one lacks.
-        values.sort(key=lambda value: isinstance(value, StandIn))
-        value = next(iter(values), None)
+            keras_23.install_for(f"keras.{name}")
+        value = self._find_in_places(name)
         if value is None or isinstance(value, types.ModuleType):
             value = find(f"{self.__name__}.{name}") or value
         if value is None:
@@ -247,6 +244,17 @@ class KerasModule(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted({name for place in self._places for name in dir(place)})
+
+    def _find_in_places(self, name: str) -> Any:
+        """Returns the first value of a name, or else what stands for it in a place, or None."""
+        stand_in = None
+        for place in self._places:
+            value = _read(place, name)
+            if isinstance(value, StandIn):
+                stand_in = value if stand_in is None else stand_in
+            elif value is not None:
+                return value
+        return stand_in
 
     def _find_shared(self, name: str) -> Any:
         """Returns what this module of 1.x had imported from another one, or None."""

@@ -14,12 +14,11 @@ The package also has what Keras 2.0 to 2.3 computes or names otherwise than `tf.
   weights.py        weights of a list of layers in an HDF5 file
 """
 
-import functools
 import importlib
 import types
 from typing import Optional
 
-__all__ = ["behave", "builds_layers", "find", "find_replaced"]
+__all__ = ["builds_layers", "find", "find_replaced", "install_for"]
 
 # Module below `keras` -> the module here with the names that it lacks.
 _MODULES = {
@@ -69,7 +68,7 @@ def builds_layers(name: str) -> bool:
     return name.split(".")[1] in _BUILDING
 
 
-def behave(name: str) -> None:
+def install_for(name: str) -> None:
     """Makes Keras behave as the package `keras` did, if a program takes layers from a name.
 
     Args:
@@ -79,7 +78,6 @@ def behave(name: str) -> None:
         importlib.import_module(f"{__name__}.behaviour").install()
 
 
-@functools.cache
 def find(path: str) -> Optional[types.SimpleNamespace]:
     """Returns the names that a module of Keras gets from here, or None.
 
@@ -89,7 +87,6 @@ def find(path: str) -> Optional[types.SimpleNamespace]:
     return _select(_MODULES.get(path))
 
 
-@functools.cache
 def find_replaced(path: str) -> Optional[types.SimpleNamespace]:
     """Returns the names of a module of `keras` that differ from those of `tf.keras`, or None.
 

@@ -13,7 +13,6 @@ __all__ = [
     "Function",
     "control_dependencies",
     "get_variable_shape",
-    "has_arg",
     "image_dim_ordering",
     "is_symbolic",
     "is_tensor",
@@ -23,7 +22,6 @@ __all__ = [
     "size",
     "slice",
     "symbolic",
-    "transpose_shape",
 ]
 
 _EPSILON = 1e-7
@@ -33,7 +31,6 @@ _FLOATX = "float32"
 _FORMATS = {"tf": "channels_last", "th": "channels_first"}
 
 Function = private_keras.load_source("backend").GraphExecutionFunction
-has_arg = private_keras.load_source("utils.generic_utils").has_arg
 normalize_data_format = _conv_utils.normalize_data_format
 
 
@@ -129,27 +126,3 @@ def get_variable_shape(x):
       x: the variable.
     """
     return _backend.int_shape(x)
-
-
-def transpose_shape(shape, target_format, spatial_axes):
-    """Converts a shape between the formats of images.
-
-    Args:
-      shape: tuple, in the format `channels_last`.
-      target_format: "channels_first" or "channels_last".
-      spatial_axes: tuple of ints, the spatial dimensions of `shape`.
-
-    Returns:
-      The shape in the other format, with its type.
-
-    Raises:
-      ValueError: there is no such format.
-    """
-    if target_format == "channels_last":
-        return shape
-    if target_format != "channels_first":
-        raise ValueError(
-            f"target_format {target_format!r}: use 'channels_first' or 'channels_last'"
-        )
-    converted = [*shape[: spatial_axes[0]], shape[-1], *(shape[axis] for axis in spatial_axes)]
-    return tuple(converted) if isinstance(shape, tuple) else converted

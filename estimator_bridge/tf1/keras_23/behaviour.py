@@ -10,7 +10,6 @@ and the gates of LSTM and GRU have the activation `hard_sigmoid`; in 2.3 they ar
 """
 
 import functools
-import importlib
 import inspect
 import os
 from typing import Any
@@ -19,7 +18,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.tf1 import private_keras
-from estimator_bridge.tf1.keras_23 import losses
+from estimator_bridge.tf1.keras_23 import losses, optimizers
 
 __all__ = ["VERSION_VARIABLE", "install", "read_version"]
 
@@ -46,9 +45,8 @@ def install() -> None:
     """Makes Keras behave so."""
     backend = private_keras.load_source("backend")
     backend.unique_object_name = _count_from_one(backend.unique_object_name)
-    backend.resize_images = _resize_from_corner(backend.resize_images, backend)
-    # Its classes take the place of those that are found by their names.
-    importlib.import_module("estimator_bridge.tf1.keras_23.optimizers")
+    backend.resize_images = _resize_from_corner(backend.resize_images)
+    optimizers.install()
     by_name = vars(private_keras.load_source("losses"))
     by_name.update(cosine=losses.cosine, cosine_proximity=losses.cosine_proximity)
     _give_lists(private_keras.load_source("engine.node").Node)
@@ -70,7 +68,7 @@ def _count_from_one(original: Any) -> Any:
     return unique_object_name
 
 
-def _resize_from_corner(original: Any, backend: Any) -> Any:
+def _resize_from_corner(original: Any) -> Any:
     """Returns what resizes images: its bilinear pixels are counted from their corners."""
 
     @functools.wraps(original)
@@ -85,12 +83,11 @@ def _resize_from_corner(original: Any, backend: Any) -> Any:
             return original(x, height_factor, width_factor, data_format, interpolation)
         first = data_format == "channels_first"
         x = tf.transpose(x, [0, 2, 3, 1]) if first else x
-        known = x.shape[1:3].as_list()
-        size = tf.shape(x)[1:3] if None in known else tf.constant(known, tf.int32)
-        resized = tf.image.resize_bilinear(x, size * [height_factor, width_factor])
-        if None not in known:
-            height, width = known[0] * height_factor, known[1] * width_factor
-            resized.set_shape([x.shape[0], height, width, x.shape[3]])
+        height, width = x.shape[1:3].as_list()
+        if height is None or width is None:
+            height, width = tf.unstack(tf.shape(x)[1:3])
+        size = [height * height_factor, width * width_factor]
+        resized = tf.image.resize_bilinear(x, size)
         return tf.transpose(resized, [0, 3, 1, 2]) if first else resized
 
     return resize_images

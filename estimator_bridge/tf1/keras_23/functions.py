@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1 import private_keras
-from estimator_bridge.tf1.keras_23.backend import transpose_shape
 from estimator_bridge.tf1.keras_hdf5 import HDF5Matrix
 from estimator_bridge.tf1.keras_replicas import multi_gpu_model
 
@@ -160,3 +159,27 @@ def apply_transform(x, transform_matrix, channel_axis=0, fill_mode="nearest", cv
         for channel in np.rollaxis(x, channel_axis, 0)
     ]
     return np.rollaxis(np.stack(channels), 0, channel_axis + 1)
+
+
+def transpose_shape(shape, target_format, spatial_axes):
+    """Converts a shape between the formats of images.
+
+    Args:
+      shape: tuple, in the format `channels_last`.
+      target_format: "channels_first" or "channels_last".
+      spatial_axes: tuple of ints, the spatial dimensions of `shape`.
+
+    Returns:
+      The shape in the other format, with its type.
+
+    Raises:
+      ValueError: there is no such format.
+    """
+    if target_format == "channels_last":
+        return shape
+    if target_format != "channels_first":
+        raise ValueError(
+            f"target_format {target_format!r}: use 'channels_first' or 'channels_last'"
+        )
+    converted = [*shape[: spatial_axes[0]], shape[-1], *(shape[axis] for axis in spatial_axes)]
+    return tuple(converted) if isinstance(shape, tuple) else converted

@@ -128,11 +128,15 @@ def _make_kind(base: Any, own: Any) -> Any:
     return Kind
 
 
+def _load(name: str) -> Any:
+    """Returns the module of an optimizer in the source of Keras."""
+    return private_keras.load_source(f"optimizers.legacy.{_ARGUMENTS[name][0]}")
+
+
 def _make(name: str) -> Any:
-    """Returns the optimizer class of Keras with a name, and makes Keras find it by that name."""
-    module_name, defaults = _ARGUMENTS[name]
-    module = private_keras.load_source(f"optimizers.legacy.{module_name}")
-    base = getattr(module, name)
+    """Returns the optimizer class of Keras with a name."""
+    _, defaults = _ARGUMENTS[name]
+    base = getattr(_load(name), name)
     own = abc.ABCMeta(name, (_ClipsTogether, getattr(_v1, name)), {})
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -175,7 +179,6 @@ def _make(name: str) -> Any:
         "get_config": get_config,
     }
     made = _make_kind(base, own)(name, (base,), members)
-    setattr(module, name, made)
     for kind in (made, own):
         Optimizer.register(kind)
     return made
@@ -188,3 +191,9 @@ Adadelta = adadelta = _make("Adadelta")
 Adam = adam = _make("Adam")
 Adamax = adamax = _make("Adamax")
 Nadam = nadam = _make("Nadam")
+
+
+def install() -> None:
+    """Makes Keras find these classes by their names, such as "adam"."""
+    for name in _ARGUMENTS:
+        setattr(_load(name), name, globals()[name])

@@ -18,9 +18,6 @@ class ModelAverageCustomGetter(_centers.CenterGetter):
       worker_device: device of the worker's variables.
     """
 
-    def __init__(self, worker_device):
-        super().__init__(worker_device)
-
     def _make_center(self, make, name, variable, use_resource):
         for part in _centers.parts_of(variable):
             self.centers[part] = tf.Variable(
