@@ -92,7 +92,7 @@ compatibility:
 parity-1x:
 	$(ENVIRONMENT); exec "$$env/bin/python" tools/parity_1x.py $(ARGS)
 
-# Trains programs natively and under `run --as`, back and forth, and writes the table of bridge.md.
+# Trains programs natively and under `run --as`, back and forth, and writes the table of parity.md.
 parity-2x:
 	$(ENVIRONMENT); exec "$$env/bin/python" tools/parity_2x.py $(ARGS)
 

@@ -4,7 +4,7 @@
 
 Compares the arguments, defaults and members of all public names, the default configurations of
 Keras classes, and the values of functions that differ between versions (resizing, seeds, layers,
-losses). It prints one line for each group of differences. docs/bridge.md describes the important
+losses). It prints one line for each group of differences. docs/tf2.md describes the important
 ones under "Behaviour that changed". The original versions are installed as for parity_2x.py.
 """
 

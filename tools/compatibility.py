@@ -5,7 +5,7 @@
 Fetches each project with pip, and runs the test files of its wheel: on 2.15.1 without the bridge,
 and on the newest TensorFlow under `python -m estimator_bridge run` (with --tf1 for a project of
 TensorFlow 1.x). If a wheel contains no tests, the programs of tools/compatibility_uses are run
-instead. Writes the results to the table of docs/bridge.md; the rows of projects that are not run
+instead. Writes the results to the table of docs/parity.md; the rows of projects that are not run
 stay as they are.
 """
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT = ROOT / "docs/bridge.md"
+DOCUMENT = ROOT / "docs/parity.md"
 BEGIN, END = (
     "<!-- compatibility: written by `make compatibility` -->",
     "<!-- end of compatibility -->",

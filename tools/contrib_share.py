@@ -4,7 +4,7 @@
 
 Fetches each package with pip, without its dependencies, and counts the uses of names of tf.contrib
 that `audit` finds in it, including imports. TensorFlow is not needed. Without --packages, it counts
-those of PACKAGES and writes the table of docs/bridge.md. --work keeps the packages for another run.
+those of PACKAGES and writes the table of docs/parity.md. --work keeps the packages for another run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from estimator_bridge.audit.report import audit
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs/bridge.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs/parity.md"
 BEGIN = "<!-- share of tf.contrib: written by tools/contrib_share.py -->"
 END = "<!-- end of the share of tf.contrib -->"
 # Two groups: those with which the names to supply were chosen first, and others.

@@ -1,6 +1,6 @@
-"""Writes the table of all ready-made Estimators in docs/bridge.md.
+"""Writes the table of all ready-made Estimators in docs/contrib_estimators.md.
 
-python tools/estimators_table.py docs/bridge.md
+python tools/estimators_table.py docs/contrib_estimators.md
 
 The Estimators are those that record_estimators.py listed on the original packages.
 """

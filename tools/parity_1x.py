@@ -3,7 +3,7 @@
     python tools/parity_1x.py [AREA ...]
 
 Runs the cases of tests/estimator_bridge/parity_1x/cases on 1.15.5 and stores the results. Then it
-runs the cases under the bridge, prints the differences, and writes the table of docs/bridge.md.
+runs the cases under the bridge, prints the differences, and writes the table of docs/parity.md.
 
 If the cases and packages of an area are unchanged, its stored results are used. An interrupted run
 therefore continues when it is repeated. --anew runs every area on 1.15.5 again.
@@ -221,8 +221,8 @@ def compare_way_back(area, native, bridge, ours):
 
 
 def write_table(lines):
-    """Puts the table between its two marks in docs/bridge.md."""
-    path = ROOT / "docs" / "bridge.md"
+    """Puts the table between its two marks in docs/parity.md."""
+    path = ROOT / "docs" / "parity.md"
     before, _, rest = path.read_text(encoding="utf-8").partition(START)
     after = rest.partition(END)[2]
     text = "\n".join([START, "", *lines, "", END])

@@ -9,7 +9,7 @@ predicts with the export of the other. Names, shapes, values, metrics and summar
 The tolerance of a value is twice its change in a second run of the original, or if the variables or
 the rows change by one rounding step.
 
-The results are written to results.json and to the table of docs/bridge.md. --work keeps
+The results are written to results.json and to the table of docs/parity.md. --work keeps
 intermediate results, so that a run that was interrupted continues. --store also writes the
 checkpoints of a few programs, and the results of the original for them, for the tests.
 
@@ -166,7 +166,7 @@ def read_kinds():
 
 
 def write_table(lines):
-    path = ROOT / "docs" / "bridge.md"
+    path = ROOT / "docs" / "parity.md"
     before, _, rest = path.read_text(encoding="utf-8").partition(START)
     text = "\n".join([START, "", *lines, "", END])
     path.write_text(before + text + rest.partition(END)[2], encoding="utf-8")

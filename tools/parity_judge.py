@@ -1,8 +1,8 @@
-"""Compares the results of parity_2x.py, and makes the table of docs/bridge.md."""
+"""Compares the results of parity_2x.py, and makes the table of docs/parity.md."""
 
 from typing import NamedTuple
 
-# (version, program) -> why the original fails or behaves differently. docs/bridge.md describes this
+# (version, program) -> why the original fails or behaves differently. docs/parity.md describes this
 # under "Behaviour that changed".
 _LOCK = (
     "these versions cannot copy the RunConfig, because the strategy of a cluster contains a lock"

@@ -1,4 +1,4 @@
-"""The table of all Estimators in docs/bridge.md forgets none, and says what is supplied."""
+"""The table of all Estimators in the documents forgets none, and says what is supplied."""
 
 import importlib.util
 from pathlib import Path
@@ -20,8 +20,8 @@ def load_tool():
 
 def test_the_table_lists_every_estimator():
     tool = load_tool()
-    text = (ROOT / "docs" / "bridge.md").read_text(encoding="utf-8")
-    assert tool.render() in text, "run: python tools/estimators_table.py docs/bridge.md"
+    text = (ROOT / "docs" / "contrib_estimators.md").read_text(encoding="utf-8")
+    assert tool.render() in text, "run: python tools/estimators_table.py docs/contrib_estimators.md"
     names = tool.list_estimators()
     assert len(names) > 60
     assert all(f"| `{name}` | {', '.join(found)} |" in text for name, found in names.items())

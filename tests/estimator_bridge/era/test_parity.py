@@ -68,7 +68,7 @@ def test_the_judge_finds_every_kind_of_difference():
 def test_the_table_shows_the_results():
     results = json.loads(parity_2x.RESULTS.read_text(encoding="utf-8"))
     assert list(results["found"]) == list(parity_2x.ORIGINALS)
-    text = (HERE.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
+    text = (HERE.parents[2] / "docs" / "parity.md").read_text(encoding="utf-8")
     shown = text.partition(parity_2x.START)[2].partition(parity_2x.END)[0]
     assert shown.strip().splitlines() == parity_judge.table(**results)
 

@@ -276,7 +276,7 @@ def unexpected(area, records):
 
 
 def table(computed):
-    """Returns the table of docs/bridge.md as lines.
+    """Returns the table of docs/parity.md as lines.
 
     Args:
       computed: area -> records of the bridge.

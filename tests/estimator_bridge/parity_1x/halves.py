@@ -88,7 +88,7 @@ def check_area(area, computed):
 
 def check_table(computed, areas):
     """Tests the rows of areas in the table of the documents."""
-    text = (compare.HERE.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
+    text = (compare.HERE.parents[2] / "docs" / "parity.md").read_text(encoding="utf-8")
     for area in areas:
         assert compare.row(area, computed[area]) in text.splitlines(), "run `make parity-1x`"
 

@@ -41,7 +41,7 @@ def test_every_supplied_name_has_a_case_or_a_reason(computed, tmp_path_factory):
 
 @pytest.mark.quick
 def test_each_area_has_one_row_in_the_table():
-    text = (PARITY.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
+    text = (PARITY.parents[2] / "docs" / "parity.md").read_text(encoding="utf-8")
     table = text.partition(parity_1x.START)[2].partition(parity_1x.END)[0]
     rows = [line.split("|")[1].strip() for line in table.split("\n") if line.startswith("|")]
     assert rows == ["area", "---", *halves.EVERY]
