@@ -55,6 +55,11 @@ def test_the_reference_has_every_name_of_the_package(site):
     assert "eval_data" in text and "the evaluation data, in the same way" in text
 
 
+def test_every_document_is_in_the_navigation():
+    listed = re.findall(r": (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
 def test_every_preset_is_in_the_gallery():
     text = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
     assert all(f"`{path.stem}`" in text for path in (ROOT / "hparams").glob("*.yaml"))
