@@ -10,6 +10,7 @@ import pytest
 import trainer
 from trainer.command_line import COMMANDS
 from trainer.completion import list_flags
+from trainer.schema import Column, Schema
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -63,6 +64,12 @@ def test_every_document_is_in_the_navigation():
 def test_every_preset_is_in_the_gallery():
     text = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
     assert all(f"`{path.stem}`" in text for path in (ROOT / "hparams").glob("*.yaml"))
+
+
+def test_the_page_on_data_names_every_field_of_a_schema():
+    text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    fields = {*Schema.model_fields, *Column.model_fields}
+    assert not [name for name in fields if f"`{name}`" not in text]
 
 
 def test_the_first_page_tells_how_to_train_look_predict_and_export():

@@ -37,9 +37,9 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipyn
                  as 1.15
   --read_ahead=N   computes up to N elements of a Dataset.from_generator in advance (default 64),
                  if this has no visible side effect; 0 turns it off
-  --batch_first=no   does not replace from_tensor_slices(arrays).batch(n) by one gather per batch,
-                 nor the queues of numpy_input_fn and pandas_input_fn by queues of batches,
-                 and parses the rows of map(parse).batch(n) and of queues one by one
+  --batch_first=no   reads and parses row by row, as the program says; by default, datasets of
+                 arrays, map(parse).batch(n), numpy_input_fn, pandas_input_fn and queues of
+                 lines handle whole batches at once
   --fast         with --tf1, trains canned Estimators with fewer operations per step; variables
                  and checkpoints are the same, and losses are equal within rounding
 """
