@@ -31,8 +31,15 @@ _MODULES_OF_LIB = (
 )
 
 
+# NumPy 1.25 to 2.4 still have these, and warn when they are called.
+_WARNING = (
+    *("alltrue", "asfarray", "cumproduct", "find_common_type", "in1d", "msort", "product"),
+    *("round_", "row_stack", "sometrue", "trapz"),
+)
+
+
 def install() -> None:
-    """Sets the missing names."""
+    """Sets the names that are missing or that warn."""
     # Removed in NumPy 1.24 (the literal) and 2.0 (the others).
     aliases: dict[str, Any] = {
         "int": int,
@@ -68,7 +75,7 @@ def install() -> None:
         aliases.update(trapz=np.trapezoid)
     for name, value in aliases.items():
         # hasattr would read the name: NumPy 1.20 to 1.23 warn about some, later versions raise.
-        if name not in vars(np):
+        if name not in vars(np) or name in _WARNING:
             setattr(np, name, value)
     is_new = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
     if is_new:
