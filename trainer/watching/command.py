@@ -44,7 +44,7 @@ from trainer.watching.following import (
     split_command,
     start_following,
 )
-from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, name_period, read_new
+from trainer.watching.intake import Intake, Plans, make_plans, name_period, read_new
 from trainer.watching.judging import judge_periods
 from trainer.watching.labelling import Pool, write_next
 from trainer.watching.labels import judge_labels, read_labels
@@ -196,7 +196,7 @@ def _check_names(values: flags.FlagValues, files: Sequence[LogFile], state: Stat
     """Checks the flags that name fields before a file is read, since each is read only once."""
     named = {f"--{flag}": values[flag].value for flag in ("time_column", "version_column")}
     names = {flag: name for flag, name in named.items() if name}
-    marks = {path: one.mark for path, one in state.list_files(REQUESTS).items()}
+    marks = {path: one.mark for path, one in state.list_files().items()}
     old = [log for log in files if marks.get(log.file.path) == log.mark]
     new = [log for log in files if marks.get(log.file.path) != log.mark]
     if names and new:
@@ -208,10 +208,10 @@ def _watch(
 ) -> report.Outcome:
     plans, state = intake.plans, intake.state
     schema = plans.schema
+    state.follow_moves({log.file.path: log.mark for log in files})
     _check_names(values, files, state)
     new_rows, problems = read_new(files, intake)
-    seen = state.list_files(REQUESTS)
-    rows = sum(one.rows for one in seen.values())
+    rows = sum(one.rows for one in state.list_files().values())
     if not rows and not problems:
         raise UserError(
             f"--requests={','.join(values.requests)}: the files contain no rows; check the path"

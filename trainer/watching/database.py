@@ -28,6 +28,7 @@ _LATER_TABLES = """
 CREATE TABLE IF NOT EXISTS parts (id INTEGER PRIMARY KEY AUTOINCREMENT, purpose TEXT, path TEXT,
   first INTEGER, last INTEGER);
 CREATE TABLE IF NOT EXISTS problems (id INTEGER PRIMARY KEY AUTOINCREMENT, problem TEXT);
+CREATE TABLE IF NOT EXISTS label_files (path TEXT PRIMARY KEY, mark TEXT) WITHOUT ROWID;
 """
 
 _Opened = TypeVar("_Opened", bound="Database")
@@ -92,9 +93,11 @@ class Database:
         stored = dict(self._database.execute("SELECT name, value FROM facts"))
         for name, value in facts.items():
             if stored.get(name) != value:
+                given = f"{name} {stored.get(name)!r:.100}, not {value!r:.100}"
+                if name == "columns":
+                    given = "a model that was trained on other data or has other columns"
                 raise UserError(
-                    f"--state={self._path.parent}: was created for {name} "
-                    f"{stored.get(name)!r:.100}, not {value!r:.100}; name another folder"
+                    f"--state={self._path.parent}: was created for {given}; name another folder"
                 )
 
     @contextlib.contextmanager

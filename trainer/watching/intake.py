@@ -27,7 +27,6 @@ from trainer.watching.state import (
     hash_key,
 )
 
-REQUESTS = "requests"
 # Prefix of the names of the sketches of scores, before the version. No column name begins with it.
 SCORE = "score\n"
 # Maximum number of sketches in memory before they are added to the state; each has some hundred
@@ -257,7 +256,7 @@ def _read_file(file: LogFile, intake: Intake) -> int:
         before.skipped + progress.skipped,
         progress.tail,
     )
-    state.note_file(path, REQUESTS, noted)
+    state.note_file(path, noted)
     return rows
 
 

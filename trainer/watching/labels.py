@@ -31,9 +31,8 @@ from trainer.watching.findings import (
 from trainer.watching.intake import Plans
 from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import plan_columns, sketch
-from trainer.watching.state import Seen, State, hash_key
+from trainer.watching.state import State, hash_key
 
-LABELS = "labels"
 # Maximum number of labelled periods that are measured and shown.
 MEASURED_PERIODS = 30
 # The main metric is red if it is significantly worse by this share, and a calibration error if it
@@ -94,8 +93,7 @@ def read_labels(
 
 def _read_file(file: LogFile, wanted: Wanted, key: str, state: State) -> int:
     path = file.file.path
-    seen = state.find_file(path)
-    if seen is not None and seen.mark == file.mark:
+    if state.find_labels(path) == file.mark:
         return 0
     progress, rows = ReadState(), 0
     # A label that is read again replaces itself, so a changed file is read from the beginning.
@@ -109,7 +107,7 @@ def _read_file(file: LogFile, wanted: Wanted, key: str, state: State) -> int:
         ]
         state.add_labels(known)
         rows += len(known)
-    state.note_file(path, LABELS, Seen(file.mark, progress.records, rows, 0, progress.tail))
+    state.note_labels(path, file.mark)
     for problem in progress.list_problems(path):
         state.note_problem(problem)
     if progress.records and not rows:

@@ -160,7 +160,7 @@ def check_names(files: Sequence[LogFile], names: Mapping[str, str]) -> None:
                 missing = {flag: name for flag, name in missing.items() if name not in found}
                 if not missing:
                     return
-        except (pa.ArrowException, OSError, EOFError, zlib.error, UserError):
+        except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, zlib.error, UserError):
             continue
     for flag, name in missing.items() if known else ():
         shown = ", ".join(sorted(known)[:SHOWN_NAMES])
@@ -210,6 +210,9 @@ def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> 
     progress.records = done
     try:
         yield from readers[file.format](file, wanted, done, progress)
+    except UnicodeDecodeError as error:
+        # Of the names of columns; values are decoded later.
+        raise UserError(f"{file.path}: its header is not UTF-8; write the file in UTF-8") from error
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
         message = " ".join(str(error).split())[:150]
         raise UserError(f"{file.path}: {message}; remove the file, or log it again") from error

@@ -10,22 +10,25 @@ file by a hash of the key. The key itself is not stored.
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
+from trainer.inputs.file_identity import find_place
 from trainer.watching.database import Database
 from trainer.watching.sketches import Sketch
 
 # Maximum number of predictions of a period for its metrics; if there are more, a random sample.
 MAX_ANSWERS = 200_000
 DAY_SECS = 86_400
+# Earlier versions also noted files of labels in the table of files.
+_REQUESTS = "requests"
 SketchKey = tuple[int, str, str]
 
 
 class Seen(NamedTuple):
-    """A file that was read.
+    """A file of requests that was read.
 
     Attributes:
         mark: mark of its content, see LogFile.
@@ -95,38 +98,74 @@ class State(Database):
     """
 
     def find_file(self, path: str) -> Optional[Seen]:
-        """Returns how far a file has been read; None if it has not been read.
+        """Returns how far a file of requests has been read; None if it has not been read.
 
         Args:
             path: path of the file, as it is listed.
         """
         found = self._database.execute(
-            "SELECT mark, records, rows, skipped, tail FROM files WHERE path = ?", (path,)
+            "SELECT mark, records, rows, skipped, tail FROM files WHERE path = ? AND kind = ?",
+            (path, _REQUESTS),
         ).fetchone()
         return Seen(*found) if found else None
 
-    def list_files(self, kind: str) -> dict[str, Seen]:
-        """Returns path → how far each file has been read.
-
-        Args:
-            kind: requests or labels.
-        """
+    def list_files(self) -> dict[str, Seen]:
+        """Returns path → how far each file of requests has been read."""
         found = self._database.execute(
-            "SELECT path, mark, records, rows, skipped, tail FROM files WHERE kind = ?", (kind,)
+            "SELECT path, mark, records, rows, skipped, tail FROM files WHERE kind = ?",
+            (_REQUESTS,),
         )
         return {path: Seen(*rest) for path, *rest in found}
 
-    def note_file(self, path: str, kind: str, seen: Seen) -> None:
-        """Records how far a file has been read.
+    def note_file(self, path: str, seen: Seen) -> None:
+        """Records how far a file of requests has been read.
 
         Args:
             path: path of the file, as it is listed.
-            kind: requests or labels.
             seen: how far it has been read.
         """
         self._database.execute(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", (path, kind, *seen)
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", (path, _REQUESTS, *seen)
         )
+
+    def follow_moves(self, marks: Mapping[str, str]) -> None:
+        """Records the new paths of files of requests that were renamed, or are named differently.
+
+        Args:
+            marks: path → mark of each file that is listed now, see LogFile.
+
+        Raises:
+            TemporaryError: another process writes the state.
+        """
+        with self.transaction():
+            known = self.list_files()
+            gone = {path: one.mark for path, one in known.items() if path not in marks}
+            places = {key: path for path in gone for key in (gone[path], find_place(path))}
+            for path in marks.keys() - known.keys():
+                before = places.get(find_place(path)) or places.get(marks[path])
+                if before is not None and gone.pop(before, ""):
+                    for table in ("files", "parts"):
+                        statement = f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?"  # noqa: S608
+                        self._database.execute(statement, (path, before))
+
+    def find_labels(self, path: str) -> str:
+        """Returns the mark of a file of labels when it was read; "" if it has not been read.
+
+        Args:
+            path: path of the file, as it is listed.
+        """
+        statement = "SELECT mark FROM label_files WHERE path = ?"
+        found = self._database.execute(statement, (path,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def note_labels(self, path: str, mark: str) -> None:
+        """Records that a file of labels has been read; it may be a file of requests, too.
+
+        Args:
+            path: path of the file, as it is listed.
+            mark: mark of its content, see LogFile.
+        """
+        self._database.execute("INSERT OR REPLACE INTO label_files VALUES (?, ?)", (path, mark))
 
     def add_sketches(self, sketches: dict[SketchKey, Sketch]) -> None:
         """Adds sketches to those of earlier rows.

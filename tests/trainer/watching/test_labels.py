@@ -110,6 +110,13 @@ def test_labels_before_their_requests_and_wrong_files(watch, log, label, make):
     assert watch(4, flag, delay)["labels"][1]["labels"] == 400
 
 
+def test_requests_may_contain_their_labels(watch, log, make):
+    truth = {f"0-{row['id']}": row["bought"] for row in make.rows(400, seed=100)}
+    log.write(0, lambda row: row.update(bought=truth[row["id"]]))
+    for _ in range(2):
+        assert watch(0, f"--labels={log.folder}")["labels"][0]["labels"] == 400
+
+
 def test_answers_without_a_key_are_told(watch, log, label):
     log.write(0, lambda row: row.pop("id"))
     (note,) = watch(0, label(0))["notes"]

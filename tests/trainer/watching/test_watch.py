@@ -93,6 +93,21 @@ def test_late_files_and_growing_files_count_once(watch, log, tmp_path):
     assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
 
 
+def test_a_log_that_is_renamed_or_named_differently_is_not_read_again(watch, log, monkeypatch):
+    log.write(0)
+    path = log.write(1)
+    watch(0)
+    path.rename(log.folder / "rotated.jsonl")
+    assert watch(0)["new_rows"] == 0
+    # A relative path, of a file that has grown.
+    lines = [json.dumps(row) + "\n" for row in log.rows(2)]
+    with (log.folder / "rotated.jsonl").open("a") as stream:
+        stream.writelines(lines)
+    monkeypatch.chdir(log.folder.parent)
+    found = watch(0, "--requests=logs/*.jsonl")
+    assert found["new_rows"] == 400 and found["rows"] == 1200
+
+
 @pytest.mark.long
 def test_a_killed_watch_loses_and_doubles_nothing(watch, log, export, tmp_path, start_module):
     for day in range(15):
@@ -241,10 +256,13 @@ def test_a_file_that_shrank_or_is_damaged_is_named_and_the_others_are_read(watch
     watch(0)
     path.write_text(path.read_text()[:1000])
     (log.folder / "broken.parquet").write_bytes(b"PAR1 nothing else")
+    (log.folder / "latin.csv").write_bytes("id,größe\n1,2\n".encode("latin-1"))
     log.write(2)
     found = watch(4)
-    assert found["new_rows"] == 400 and len(found["problems"]) == 2
+    assert found["new_rows"] == 400 and len(found["problems"]) == 3
     assert "shorter" in found["problems"][0] and "broken.parquet" in found["problems"][1]
+    assert "latin.csv: its header is not UTF-8; write the file in UTF-8" in found["problems"][2]
+    assert watch(4, "--time_column=time")["new_rows"] == 0
 
 
 def test_tables_and_bodies_of_requests_are_read_too(watch, log, make):
@@ -328,7 +346,10 @@ def test_a_part_of_a_compressed_log_is_told(watch, log):
     assert found["rows"] == 400 and "part.jsonl.gz: Compressed file ended" in found["problems"][0]
 
 
-def test_another_model_or_period_needs_another_state(watch, log):
+def test_another_model_or_period_needs_another_state(described, watch, log, make):
     log.write(0)
     watch(0)
+    values = make.schema_values("bought")
+    values["columns"]["city"]["vocabulary"] = ["Ulm"]
+    assert "for a model that was trained on other data" in watch(2, model=described(values))
     assert "--state" in watch(2, "--period=week") and "day" in watch(2, "--period=week")
