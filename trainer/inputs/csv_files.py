@@ -104,6 +104,12 @@ def _find_layout(request: ReadRequest) -> CsvLayout:
     schema, data, file = request.schema, request.data, request.file
     style = (data.delimiter, data.encoding, data.max_row_mib << 20)
     fields, lines = read_first_fields(file, *style)
+    text = "".join(fields)
+    if 3 * text.count("\0") > len(text):
+        raise UserError(
+            f"{file.path}: its text is UTF-16, not {data.encoding}; write the file in "
+            f"{data.encoding}, or give --data.encoding=utf-16 if all files are"
+        )
     names = [_match_column(each, schema) for each in fields]
     if _has_header(names, schema, data):
         return CsvLayout(names, lines, *style)

@@ -93,6 +93,14 @@ def test_a_header_may_name_many_other_columns(make, tmp_path):
         make.prepare(make.config(rows=path, eval_rows=lacking), schema)
 
 
+def test_a_file_in_utf_16_among_others_is_named(make, tmp_path):
+    paths = [make.csv(tmp_path / name, make.rows(20)) for name in ("a.csv", "b.csv")]
+    text = (tmp_path / "b.csv").read_text()
+    (tmp_path / "b.csv").write_text(text, "utf-16")
+    with pytest.raises(UserError, match="b.csv: its text is UTF-16, not utf-8; write the file in"):
+        make.prepare(make.config(rows=paths), make.schema("bought"))
+
+
 def test_a_header_with_other_names_is_recognisable(make, tmp_path):
     rows = [{name.upper(): value for name, value in row.items()} for row in make.rows(20)]
     path = make.csv(tmp_path / "upper.csv", rows)
