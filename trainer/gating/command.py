@@ -186,7 +186,8 @@ def _find_baseline(
         raise UserError(f"--baseline={place}: no such folder; name an export, a job or a folder")
     deployment = Deployment(place, "--baseline")
     state = deployment.read()
-    if not state.versions and values.may_be_first:
+    # Without the state file, which may have been lost, the versions of the folder are still served.
+    if not state.versions and values.may_be_first and not any(deployment.list_versions().values()):
         return _find_latest_blessed(candidate, values.candidate, copies), None
     if not state.versions:
         try:
@@ -196,6 +197,11 @@ def _find_baseline(
     version = state.labels.get(STABLE)
     if version is None:
         return None, None
+    if version in deployment.list_lost():
+        return f"{place}/{version}", (
+            f"version {version} of {place}, which is {STABLE}, has been removed; push its export "
+            "again, or give python -m trainer.push --rollback"
+        )
     local = copies.fetch(place, "--baseline", lambda name: name.startswith(f"{version}/"))
     return str(Path(local, str(version))), None
 
@@ -265,7 +271,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_float("threshold", 0.5, text, 0, 1, flag_values=values)
     for name, meaning in (
         ("force", "bless the candidate even if a rule fails; needs --reason"),
-        ("may_be_first", "use latest-blessed as long as nothing has been pushed to --baseline"),
+        ("may_be_first", "use latest-blessed as long as --baseline is a folder without versions"),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_format(values, "the candidate's")

@@ -77,6 +77,19 @@ class Deployment:
         """Returns the number of each version in the folder → whether it is complete."""
         return self._folder.list_versions()
 
+    def list_lost(self) -> list[int]:
+        """Returns the versions with a label whose folders others have removed."""
+        state = self.read()
+        return sorted({*state.labels.values()} & {*self._list_missing(state)})
+
+    def has_lost_newest(self) -> bool:
+        """Returns whether the newest version has a label and its folder has been removed."""
+        return max(self.read().versions, default=None) in self.list_lost()
+
+    def _list_missing(self, state: State) -> list[int]:
+        present = self.list_versions()
+        return [version for version in state.versions if not present.get(version)]
+
     def _write(self, state: State, generation: int) -> None:
         self._folder.write_state(state.model_dump(mode="json"), generation)
 
@@ -258,8 +271,9 @@ class Deployment:
         """
         state, generation = self._read()
         if not state.unfinished.startswith(_ROLLBACK):
-            current, previous = state.labels.get(STABLE), state.find_previous()
-            if current is None or previous is None or not self.list_versions().get(previous):
+            current = state.labels.get(STABLE)
+            previous = state.find_previous(self._list_missing(state))
+            if current is None or previous is None:
                 raise UserError(
                     f"{self._place}: no earlier stable version is left; push the export that you "
                     "want to serve"

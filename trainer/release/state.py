@@ -1,7 +1,7 @@
 """The state of a folder of versions, and the configuration files of TensorFlow Serving for it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -96,17 +96,20 @@ class State(BaseModel):
             self.stable_before.append(before)
         self.labels[label] = version
 
-    def find_previous(self) -> Optional[int]:
+    def find_previous(self, missing: Collection[int] = ()) -> Optional[int]:
         """Returns the latest earlier stable version that still exists; None if there is none.
 
         A version with the content of the stable one is none: a rollback to it would change nothing.
+
+        Args:
+            missing: numbers of versions whose folders others have removed.
         """
         current = self.labels.get(STABLE)
         stable = self.versions.get(current) if current is not None else None
         known = [
             one
             for one in self.stable_before
-            if one in self.versions and one != current
+            if one in self.versions and one != current and one not in missing
             if stable is None or self.versions[one].fingerprint != stable.fingerprint
         ]
         return known[-1] if known else None

@@ -283,6 +283,15 @@ def test_the_baseline_is_found(jobs, data, tmp_path, capsys):
         found = storage.read_json(path)["baseline"]
         assert found == str(first if baseline == "latest-blessed" else served / "1")
     assert push_command.main([f"--job_dir={job}", f"--to={served}"]) == 3
+    # The file of the versions is lost: what the folder contains may still be served.
+    state = served / "push.json"
+    lost = state.rename(tmp_path / "push.json")
+    assert command.main([f"--candidate={job}", data, f"--baseline={served}", "--may_be_first"]) == 3
+    lost.rename(state)
+    shutil.rmtree(served / "1")
+    assert command.main([f"--candidate={job}", data, f"--baseline={served}"]) == 4
+    document = storage.read_json(path)
+    assert "which is stable, has been removed; push its" in document["baseline_error"]
 
 
 def test_an_export_without_a_schema_of_its_own(jobs, data, tmp_path, make, capsys):

@@ -207,6 +207,16 @@ def test_a_rollback_passes_over_versions_with_the_same_content(stepped, tmp_path
         Deployment(stepped.place).roll_back()
 
 
+@pytest.mark.quick
+@pytest.mark.newest
+def test_a_rollback_passes_over_versions_that_others_removed(stepped, tmp_path):
+    for name in "abc":
+        push(stepped, make_export(tmp_path, name))
+    files = stepped.read().items()
+    stepped.write({name: text for name, text in files if not name.startswith("2/")})
+    assert Deployment(stepped.place).roll_back() == "rollback from version 3 to 1"
+
+
 @pytest.mark.newest
 def test_thirty_kills_at_random_moments(place, tmp_path):
     export, rng = make_export(tmp_path, "killed"), random.Random(7)
