@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "predict": ("output",),
     "report": ("output",),
 }
+# Commands that write over an existing output only with --overwrite.
+_REFUSING = ("schema infer", "join_labels")
 # A reference in a value: {STEP.FLAG} stands for the value of that flag, {key} for the step's key.
 _REFERENCE = re.compile(r"\{([\w-]+)(?:\.([\w.]+))?\}")
 KEY = "key"
@@ -194,3 +196,18 @@ def admit_first_model(step: Step, written: Collection[str]) -> Step:
     if step.command != "gate" or step.flags.get("baseline") not in written:
         return step
     return step.model_copy(update={"flags": {**step.flags, "may_be_first": True}})
+
+
+def replace_own_output(step: Step, given: Step) -> Step:
+    """Adds --overwrite if a step would refuse an output that only this step writes.
+
+    Otherwise a step that was killed after it had written its output would fail for ever.
+
+    Args:
+        step: a step whose references have been replaced.
+        given: the same step with its references.
+    """
+    is_own = f"{{{KEY}}}" in str(given.flags.get("output"))
+    if step.command not in _REFUSING or not is_own or "overwrite" in step.flags:
+        return step
+    return step.model_copy(update={"flags": {**step.flags, "overwrite": True}})

@@ -17,6 +17,7 @@ from trainer.export.choose import find_export
 from trainer.export.fingerprint import fingerprint_export
 from trainer.job_layout import CONFIG
 from trainer.pipelines.definition import Step
+from trainer.release.pushing import Deployment
 from trainer.release.verdict import read_verdict
 
 
@@ -105,13 +106,21 @@ def _hash(paths: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def is_there(path: str) -> bool:
-    """Returns whether an output exists.
+def has_outputs(step: Step) -> bool:
+    """Returns whether the outputs of a step exist.
+
+    A push whose version has been removed must run again, but not after a rollback.
 
     Args:
-        path: a local path, or a gs:// address; the latter is not checked and assumed to exist.
+        step: the step. What it writes at gs:// addresses is not checked and assumed to exist.
+
+    Raises:
+        UserError: the state of a served model is damaged.
     """
-    return storage.is_remote(path) or Path(path).exists()
+    paths = [path for path in step.list_outputs() if not storage.is_remote(path)]
+    if not all(Path(path).exists() for path in paths):
+        return False
+    return step.command != "push" or not any(Deployment(path).has_lost_newest() for path in paths)
 
 
 def describe_changes(before: dict[str, Any], now: dict[str, str]) -> str:

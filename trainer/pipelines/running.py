@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
 from estimator_bridge.output.terminal import quote_command
-from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
+from trainer.pipelines.definition import (
+    Pipeline,
+    Step,
+    admit_first_model,
+    fill,
+    replace_own_output,
+)
 from trainer.pipelines.history import History
-from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
+from trainer.pipelines.identity import compute_key, describe_changes, has_outputs, list_versions
 
 # {key} is replaced by itself while the key is computed.
 _KEY = "{key}"
@@ -71,13 +77,13 @@ class Runner:
         filled = fill(step, earlier, key)
         last = self._history.find_last(step.name)
         is_same = last is not None and last.key == key and last.status == 0
-        if is_same and step.name not in self._force and all(map(is_there, filled.list_outputs())):
+        if is_same and step.name not in self._force and has_outputs(filled):
             self._log(f"{step.name}: skipped, nothing changed ({key})")
             self._history.add("step", step=step.name, key=key, status=0, skipped=True, secs=0.0)
             return 0, filled
         if last is not None and last.key != key:
             self._log(f"{step.name}: changed: {describe_changes(last.inputs, inputs)}")
-        filled = admit_first_model(filled, written)
+        filled = admit_first_model(replace_own_output(filled, step), written)
         started = time.monotonic()
         status = self._start(filled, lock)
         self._history.add(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from waiting import wait_for_file
 from trainer.pipelines import command
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.history import History
+from trainer.release import push_command
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
 ROOT = Path(__file__).parents[3]
@@ -193,6 +195,15 @@ def test_a_verdict_that_changes_is_an_input_of_the_push(work):
     (export / "assets.extra/gate.json").write_text(json.dumps(verdict))
     assert work(PUSH)[0] == 0
     assert list_ran(work(PUSH)[1]) == []
+    # The served version is removed by mistake.
+    shutil.rmtree("served/1")
+    assert work(PUSH)[0] == 0 and Path("served/2/saved_model.pb").is_file()
+    (export / "saved_model.pb").write_bytes(b"\x12\0\x12\0")
+    assert list_ran(work(FORCED)[1]) == ["push"]
+    assert push_command.main(["--to=served", "--rollback"]) == 0
+    shutil.rmtree("served/2")
+    # The version that was taken back does not return by itself.
+    assert list_ran(work(FORCED)[1]) == []
 
 
 @pytest.mark.long
@@ -211,6 +222,8 @@ def test_values_of_earlier_steps_and_the_key_are_inserted(work):
     # An output that was removed is made again.
     made.unlink()
     assert list_ran(work(infer, check)[1]) == ["infer"]
+    # So is one whose step was not recorded, as after a kill.
+    assert work(infer, check, flags=["--force=infer"])[0] == 0
 
 
 def test_what_is_wrong_in_the_file_is_named(work, capfd):
