@@ -132,7 +132,10 @@ def _read(words: Sequence[str], copies: storage.Copies) -> list[Run]:
     for word in words:
         folder = _fetch(word, "job", copies)
         if not (folder / CONFIG).is_file():
-            raise UserError(f"{word}: no {CONFIG} there; name the folder of a job")
+            raise UserError(
+                f"{word}: no {CONFIG} there; name the folder of a job (lineage shows the job of an "
+                "export and of a pushed version)"
+            )
         runs.append(read_run(folder, ".")._replace(name=word.rstrip("/")))
     return runs
 

@@ -3,15 +3,16 @@
 import fcntl
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer import storage
 from trainer.errors import UserError, nearest
+from trainer.export.fingerprint import fingerprint_export
 from trainer.history.runs import Run
 from trainer.job_dir.compatibility import KEPT, find_kept
-from trainer.job_layout import LOCK
+from trainer.job_layout import EXPORT_FOLDER, LOCK
 from trainer.metrics.catalogue import choose_direction
 from trainer.release.state import State
 
@@ -128,12 +129,10 @@ def choose_removals(
         served: the states of all served models.
     """
     ordered = sort_runs(runs, metric or "started")
-    pushed = [
-        Path(entry.export).resolve()
-        for state in served
-        for entry in [*state.versions.values()]
-        if not storage.is_remote(entry.export)
-    ]
+    entries = [entry for state in served for entry in state.versions.values()]
+    entries += [state.pending.entry for state in served if state.pending is not None]
+    pushed = [Path(one.export).resolve() for one in entries if not storage.is_remote(one.export)]
+    contents = {entry.fingerprint for entry in entries}
     complete = [run for run in ordered if run.is_complete]
     kept = {run.name for run in complete[:keep]}
     found = []
@@ -144,7 +143,7 @@ def choose_removals(
             reason = f"one of the {keep} {'best' if metric else 'newest'}"
         elif not run.is_complete:
             reason = f"its state is {run.state}"
-        elif any(job_dir in path.parents for path in pushed):
+        elif any(job_dir in path.parents for path in pushed) or _has_export(job_dir, contents):
             reason = "an export of it is pushed"
         elif _is_locked(job_dir):
             reason = "it runs"
@@ -152,6 +151,12 @@ def choose_removals(
             reason = f"it contains {KEPT[other.name]}, {other.relative_to(job_dir)}"
         found.append(Removal(run, reason))
     return _keep_parents(folder, found)
+
+
+def _has_export(job_dir: Path, fingerprints: Collection[str]) -> bool:
+    """Returns whether a job, which may have been moved, has an export of these fingerprints."""
+    found = job_dir.glob(f"{EXPORT_FOLDER}/*/*/{storage.GRAPH}") if fingerprints else ()
+    return any(fingerprint_export(str(path.parent)) in fingerprints for path in found)
 
 
 def _is_locked(job_dir: Path) -> bool:

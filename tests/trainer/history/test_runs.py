@@ -201,6 +201,29 @@ def test_a_prune_that_was_interrupted_goes_on(jobs, capsys, monkeypatch):
     assert "remove  bb" in lines and not (jobs / "bb").exists()
 
 
+def test_prune_keeps_a_pushed_job_that_was_moved(jobs, capsys, tmp_path):
+    served = tmp_path / "served"
+    for name, label in (("a", "stable"), ("bb", "canary")):
+        export = jobs / name / "export" / "best" / "1700000000"
+        export.mkdir(parents=True)
+        (export / "saved_model.pb").write_bytes(b"\x12\0" * len(name))
+        argv = [str(export), f"--to={served}", "--force", "--reason=x", f"--label={label}"]
+        assert push_command.main(argv) == 0
+        (jobs / name).rename(jobs / f"moved-{name}")
+    # The push of the second one has not been completed.
+    state = json.loads((served / "push.json").read_text())
+    state["pending"] = {
+        "version": 2,
+        "token": "0" * 32,
+        "label": "",
+        "entry": state["versions"].pop("2"),
+    }
+    (served / "push.json").write_text(json.dumps(state))
+    _, lines, _ = _call(capsys, "prune", f"--folder={jobs}", "--keep=0", f"--served={served}")
+    for name in ("a", "bb"):
+        assert f"keep    moved-{name}: an export of it is pushed" in lines
+
+
 def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):
     export = jobs / "a" / "export" / "best" / "1800000000"
     status, lines, errors = _call(capsys, "lineage", str(export))
