@@ -43,7 +43,7 @@ from trainer.export.origin import read_inputs
 from trainer.release import registry
 from trainer.release.pushing import Deployment, Request
 from trainer.release.state import LABELS, STABLE, Entry, State
-from trainer.release.verdict import BLESSED, NOT_BLESSED, STATUS, read_verdict
+from trainer.release.verdict import BLESSED, NOT_BLESSED, STATUS, read_reason, read_verdict
 
 CHANGES = ("list", "rollback", "promote")
 
@@ -151,7 +151,7 @@ def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copi
         export=source,
         fingerprint=fingerprint,
         verdict=verdict,
-        reason=values.reason or "",
+        reason=values.reason or (read_reason(export) if verdict == BLESSED else ""),
         pushed=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         inputs=read_inputs(source, copies),
     )

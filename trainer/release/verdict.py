@@ -30,3 +30,16 @@ def read_verdict(export: Path, fingerprint: str) -> str:
     if not isinstance(verdict, str) or report.get("fingerprint") != fingerprint:
         return NO_VERDICT
     return verdict
+
+
+def read_reason(export: Path) -> str:
+    """Returns why the gate blessed an export in spite of its rules; "" if it did not.
+
+    Args:
+        export: folder of the export on this machine.
+
+    Raises:
+        UserError: the file of the verdict is damaged.
+    """
+    report = storage.read_json(export / EXTRA / GATE_REPORT) or {}
+    return str(report.get("reason") or "") if report.get("forced") else ""

@@ -398,11 +398,13 @@ def test_the_command(place, tmp_path, capsys):
     again = run(f"--export={export}")
     assert "version 1 already has this export, so no version is added; stable is 1" in again
     (export / "assets/words.txt").write_text("better")
-    storage.write_json(extra / "gate.json", {**verdict, "fingerprint": fingerprint_export(export)})
+    forced = {"forced": True, "reason": "a column was renamed"}
+    verdict = {**verdict, **forced, "fingerprint": fingerprint_export(export)}
+    storage.write_json(extra / "gate.json", verdict)
     assert "version 2 is complete (blessed)" in run(f"--export={export}", "--label=canary")
     listed = run("--list").splitlines()
     assert '"the first model"' in listed[0] and "stable" in listed[0]
-    assert "blessed" in listed[1] and "canary" in listed[1]
+    assert 'blessed · "a column was renamed"' in listed[1] and "canary" in listed[1]
     assert "stable is 2" in run("--promote")
     assert "from version 2 to 1" in run("--rollback")
     assert "give one of" in run("--rollback", "--list", status=2)
