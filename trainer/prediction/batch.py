@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, TextIO
@@ -22,6 +22,7 @@ from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction import rejected
 from trainer.prediction.cores import count_processes
 from trainer.prediction.file_predictor import FilePredictor
+from trainer.prediction.output_lock import lock_output
 from trainer.prediction.parallel import FilesWork, Predictions, predict_here
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.shards import (
@@ -137,13 +138,17 @@ def predict_files(
     Raises:
         UserError: the data do not fit the model, or the output cannot be written.
     """
-    files = request.files
+    files, output = request.files, request.output
     file_predictor = FilePredictor(predictor, request.data_config, request.copied, request.outputs)
     job = _Job(file_predictor, request, console, copies)
     try:
-        if is_file_name(request.output) and not request.output.is_dir():
-            return job.write_file(files)
-        else:
+        if is_file_name(output) and not output.is_dir():
+            with lock_output(output.with_name(f".{output.name}.lock"), output):
+                return job.write_file(files)
+        part = name_manifest(*request.part)
+        # An engine may run the same part twice, and takes the first result.
+        is_alone = request.part[1] == 1
+        with lock_output(output / f".{part}.lock", output) if is_alone else nullcontext():
             return job.write_shards(files, fingerprint_export(predictor.path))
     except OSError as error:
         raise UserError(
@@ -190,7 +195,6 @@ class _Job:
         """Writes all predictions to one file."""
         output = self._request.output
         self._require_absent(output)
-        output.parent.mkdir(parents=True, exist_ok=True)
         with self._begin(list(files), output.with_name(f".{output.name}.waiting")):
             self._write(output, files)
         self._copies.store_output(output)

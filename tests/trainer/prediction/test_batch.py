@@ -7,6 +7,8 @@ import math
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,11 @@ from trainer.prediction import encoded, file_predictor, shards, writers
 from trainer.prediction.description import describe_export
 from trainer.prediction.rows import check_rows
 from trainer.schema import Schema
+
+HOLDER = (
+    "import fcntl, sys; stream = open(sys.argv[1], 'a'); fcntl.lockf(stream, fcntl.LOCK_EX); "
+    "print('held', flush=True); sys.stdin.read()"
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -496,6 +503,24 @@ def test_existing_files_are_replaced_only_with_overwrite(make, finished, tmp_pat
     assert (folder / "in.csv").read_text() == "mine"
     assert _run(*argv, f"--output={mine}", "--overwrite") == 0
     assert len(_read(mine)) == 20
+
+
+@pytest.mark.parametrize(
+    "output, lock", [("out", "out/._predictions.json.lock"), ("a.csv", ".a.csv.lock")]
+)
+def test_a_second_prediction_into_one_output_waits(make, finished, tmp_path, capsys, output, lock):
+    argv = [f"--export={finished.export}", f"--data={make.csv(tmp_path / 'in.csv', make.rows(20))}"]
+    argv.append(f"--output={tmp_path / output}")
+    lock = tmp_path / lock
+    lock.parent.mkdir(exist_ok=True)
+    # Locks of one process do not exclude each other, so another process holds this one.
+    words = [sys.executable, "-c", HOLDER, str(lock)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        assert _run(*argv) == 75
+        assert "another trainer.predict writes there; wait until it ends" in capsys.readouterr().err
+        holder.kill()
+    assert _run(*argv) == 0 and not lock.exists()
 
 
 def test_predictions_do_not_replace_their_input(make, finished, tmp_path, capsys):
