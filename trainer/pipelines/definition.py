@@ -76,6 +76,16 @@ class Step(BaseModel):
         arguments = [f"trainer.{module}", *words, *_list_flags(self.flags)]
         return [*arguments, "--", *_list_flags(self.task)] if self.task else arguments
 
+    def list_texts(self) -> list[tuple[str, str]]:
+        """Returns flag and value of each value that is a text."""
+        return [
+            (name, one)
+            for flags in (self.flags, self.task)
+            for name, value in flags.items()
+            for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, str)
+        ]
+
     def list_outputs(self) -> list[str]:
         """Returns the paths that the step writes."""
         return [str(self.flags[name]) for name in COMMANDS[self.command] if name in self.flags]
@@ -140,9 +150,7 @@ def read_pipeline(name: str) -> Pipeline:
 
 
 def _list_references(step: Step) -> list["re.Match[str]"]:
-    texts = [text for values in (step.flags, step.task) for text in values.values()]
-    flat = [one for text in texts for one in (text if isinstance(text, list) else [text])]
-    return [match for one in flat if isinstance(one, str) for match in _REFERENCE.finditer(one)]
+    return [match for _, text in step.list_texts() for match in _REFERENCE.finditer(text)]
 
 
 def _check_reference(match: "re.Match[str]", step: Step, known: dict[str, Step], path: str) -> None:

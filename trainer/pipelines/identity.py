@@ -4,6 +4,7 @@ import glob
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 from collections.abc import Collection
 from pathlib import Path
@@ -19,6 +20,10 @@ from trainer.job_layout import CONFIG
 from trainer.pipelines.definition import Step
 from trainer.release.pushing import Deployment
 from trainer.release.verdict import read_verdict
+from trainer.storage.partition_names import is_partition
+
+# Flags whose value may be the name of a preset.
+_PRESETS = ("hparams", "tuning")
 
 
 def list_versions() -> dict[str, str]:
@@ -37,8 +42,8 @@ def list_versions() -> dict[str, str]:
 def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, str]]:
     """Returns the key of a step, and path → fingerprint of each input.
 
-    Each flag value that is an existing path is an input, unless this step or a later one writes to
-    it.
+    Each flag value that is an existing path, or a list of such paths, is an input, unless this step
+    or a later one writes to it.
 
     Args:
         step: the step; its references to earlier steps have been replaced.
@@ -48,30 +53,32 @@ def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, st
         UserError: an input cannot be read.
     """
     inputs: dict[str, str] = {}
-    for flags in (step.flags, step.task):
-        for name, value in flags.items():
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, str) and one not in written:
-                    found = _identify(name, one, step.command)
-                    if found:
-                        inputs[one] = found
+    for name, text in step.list_texts():
+        # Several files are one text with commas.
+        for one in [text] if name in _PRESETS or os.path.exists(text) else text.split(","):
+            found = _identify(name, one.strip(), step.command) if one not in written else ""
+            if found:
+                inputs[one] = found
     described = [step.list_arguments(), inputs, list_versions()]
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:12], inputs
 
 
 def _identify(flag: str, value: str, command: str) -> str:
     """Returns the fingerprint of the files that a value names; "" if it is not a path."""
-    if flag in ("hparams", "tuning"):
+    if flag in _PRESETS:
         kind = "tuning" if flag == "tuning" else ""
         return _hash([config_lib.find_preset(value, flag, kind)])
     if storage.is_remote(value):
-        found = [storage.identify_data(one) for one in storage.find_data(value, f"--{flag}")]
-        return _hash_text(json.dumps(sorted(found, key=str)))
-    path = Path(value)
-    if path.is_dir():
+        remote = [storage.identify_data(one) for one in storage.find_data(value, f"--{flag}")]
+        return _hash_text(json.dumps(sorted(remote, key=str)))
+    # Unlike methods of Path, these functions take any text, such as a long --reason.
+    path = Path(os.path.expanduser(value))
+    if os.path.isdir(path):
         return _identify_folder(path, command)
-    found_paths = sorted(glob.glob(value))
-    return _hash([Path(one) for one in found_paths]) if found_paths else ""
+    found = [Path(one) for one in glob.glob(str(path), recursive=True)]
+    found += [file for folder in found if is_partition(folder.name) for file in folder.rglob("*")]
+    files = {one for one in found if one.is_file()}
+    return _hash(sorted(files, key=str)) if files else ""
 
 
 def _identify_folder(path: Path, command: str) -> str:

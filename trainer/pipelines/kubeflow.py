@@ -110,14 +110,13 @@ def list_inside(pipeline: Pipeline) -> list[str]:
     """
     found = []
     for step in pipeline.steps:
-        for flags in (step.flags, step.task):
-            for name, value in flags.items():
-                for one in value if isinstance(value, list) else [value]:
-                    if isinstance(one, str) and not storage.is_remote(one) and glob.glob(one):
-                        found.append(
-                            f"step {step.name}: --{name}={one}: is read in the container, so the "
-                            "image must contain it; otherwise name a gs:// address"
-                        )
+        for name, text in step.list_texts():
+            parts = [one.strip() for one in text.split(",")]
+            if any(glob.glob(one) for one in [text, *parts] if not storage.is_remote(one)):
+                found.append(
+                    f"step {step.name}: --{name}={text}: is read in the container, so the image "
+                    "must contain it; otherwise name a gs:// address"
+                )
     return found
 
 

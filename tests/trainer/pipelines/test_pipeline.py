@@ -14,8 +14,9 @@ import yaml
 from waiting import wait_for_file
 
 from trainer.pipelines import command
-from trainer.pipelines.definition import read_pipeline
+from trainer.pipelines.definition import Step, read_pipeline
 from trainer.pipelines.history import History
+from trainer.pipelines.identity import compute_key
 from trainer.release import push_command
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
@@ -224,6 +225,25 @@ def test_values_of_earlier_steps_and_the_key_are_inserted(work):
     assert list_ran(work(infer, check)[1]) == ["infer"]
     # So is one whose step was not recorded, as after a kill.
     assert work(infer, check, flags=["--force=infer"])[0] == 0
+
+
+def test_each_way_to_name_several_files_names_inputs(work, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    text = Path("data.csv").read_text()
+    for data, path in (
+        ("data.csv, more-*.csv", "more-1.csv"),
+        ("~/home.csv", "home.csv"),
+        ("all/**/*.csv", "all/a/b/1.csv"),
+        ("days/dt=2024-01-*", "days/dt=2024-01-01/1.csv"),
+    ):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        keys = []
+        for content in (text, text * 2):
+            Path(path).write_text(content)
+            step = Step(command="schema check", flags={"schema": "schema.yaml", "data": data})
+            keys.append(compute_key(step, ()))
+        (first, inputs), (second, _) = keys
+        assert first != second and {data, *data.split(", ")} & inputs.keys(), data
 
 
 def test_what_is_wrong_in_the_file_is_named(work, capfd):
