@@ -13,6 +13,7 @@ from typing import Any
 from estimator_bridge.versions import installed_tensorflow
 from trainer import config as config_lib
 from trainer import storage
+from trainer.config.flags import parse_command_line
 from trainer.errors import UserError
 from trainer.export.choose import find_export
 from trainer.export.fingerprint import fingerprint_export
@@ -52,7 +53,8 @@ def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, st
     Raises:
         UserError: an input cannot be read.
     """
-    inputs: dict[str, str] = {}
+    named = _identify_named(step)
+    inputs = {one: found for one, found in named.items() if one not in written}
     for name, text in step.list_texts():
         # Several files are one text with commas.
         for one in [text] if name in _PRESETS or os.path.exists(text) else text.split(","):
@@ -61,6 +63,30 @@ def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, st
                 inputs[one] = found
     described = [step.list_arguments(), inputs, list_versions()]
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:12], inputs
+
+
+def _identify_named(step: Step) -> dict[str, str]:
+    """Returns what the hparams of a training name → fingerprint: the schema, and data files."""
+    words = step.list_arguments()[1:]
+    if step.command == "tune" and "--" in words:
+        words = words[words.index("--") + 1 :]
+    elif step.command != "task":
+        return {}
+    command = parse_command_line(words)
+    if command is None or command.hparams is None:
+        return {}
+    data = config_lib.load_config(command.hparams, command.overrides).data
+    # What a flag names instead is an input of its own.
+    named = {"data.train": data.train, "data.eval": data.eval}
+    options = named.keys() - command.overrides.keys()
+    found = {one: _identify(each, one, "task") for each in options for one in named[each]}
+    schema = None if "data.schema_file" in command.overrides else data.schema_file
+    if schema and storage.is_remote(schema):
+        found[schema] = _identify("data.schema_file", schema, "task")
+    elif schema and os.path.isfile(schema):
+        # The path is absolute, and that of a preset differs between environments.
+        found[os.path.basename(schema)] = _hash_text(Path(schema).read_text(errors="replace"))
+    return {one: found[one] for one in sorted(found) if found[one]}
 
 
 def _identify(flag: str, value: str, command: str) -> str:

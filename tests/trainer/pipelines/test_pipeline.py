@@ -246,6 +246,22 @@ def test_each_way_to_name_several_files_names_inputs(work, monkeypatch, tmp_path
         assert first != second and {data, *data.split(", ")} & inputs.keys(), data
 
 
+@pytest.mark.parametrize("command", ["task", "tune"])
+def test_what_hparams_name_are_inputs(work, command):
+    Path("hp").mkdir()
+    Path("hp/h.yaml").write_text("data: {schema_file: own.yaml, train: data.csv}")
+    Path("hp/own.yaml").write_text("a")
+    flags = {"hparams": "hp/h.yaml", "job_dir": "jobs/{key}"}
+    step = Step(command="task", flags=flags)
+    if command == "tune":
+        step = Step(command="tune", flags={"study_dir": "study"}, task=flags)
+    keys = [compute_key(step, ())[0]]
+    for path in ("hp/own.yaml", "data.csv"):
+        Path(path).write_text("b")
+        keys.append(compute_key(step, ())[0])
+    assert len({*keys}) == 3
+
+
 def test_what_is_wrong_in_the_file_is_named(work, capfd):
     for steps, reason in (
         ([], "steps: the list is empty"),
