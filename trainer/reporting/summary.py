@@ -227,9 +227,15 @@ def describe(
 
 
 def _warn_if_useless(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:
-    """Returns a line if the model is not better than the constant prediction in any metric."""
+    """Returns a line if the evaluation cannot judge the model, or shows that it learnt nothing.
+
+    It has learnt nothing if it is not better than the constant prediction in any metric.
+    """
     # The first baseline is the constant one.
     constant = next(iter(measured), None)
+    if constant is not None and measured[constant].get("accuracy") == 1:
+        text = "all evaluation rows have the same label, so that no metric can judge the model; "
+        return [_format_row("one label", text + "check the label and --data.eval")]
     gains = [gain for gain in _compare(metrics, measured) if gain.baseline == constant]
     if not gains or any(
         gain.gain > (AUC_NOISE if gain.metric.startswith("auc") else 0) for gain in gains
@@ -244,10 +250,11 @@ def _warn_if_useless(metrics: Evaluation, measured: dict[str, dict[str, float]])
 def _compare(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[baselines.Gain]:
     """Returns the gains over each baseline in each metric but the calibration error.
 
-    A constant prediction has almost no calibration error, so that comparison is meaningless.
+    A constant prediction has almost no calibration error, so that comparison is meaningless. If all
+    labels are the same, the AUC of a baseline has no value.
     """
     gains = baselines.compare(metrics, measured)
-    return [gain for gain in gains if gain.metric != "calibration_error"]
+    return [g for g in gains if g.metric != "calibration_error" and not math.isnan(g.theirs)]
 
 
 def _describe_trend(evaluations: Sequence[Evaluation], metric: str, longer: str) -> list[str]:

@@ -1,6 +1,7 @@
 """trainer.reporting: metrics.json, curves.png and the summary."""
 
 import json
+import math
 import shlex
 
 import pytest
@@ -177,6 +178,17 @@ def test_a_worse_model_is_not_called_better(tmp_path):
     assert "equal to majority class in loss" in lines
     assert "worse than majority class by accuracy -0.0500" in lines
     assert "better than majority class by auc +0.2500" in lines
+
+
+def test_the_last_line_says_that_all_rows_have_one_label(tmp_path):
+    majority = {"accuracy": 1.0, "auc": math.nan, "log_loss": 0.0}
+    data = DATA._replace(baselines={"majority class": majority})
+    model = {"accuracy": 1.0, "auc": 0.0, "log_loss": 0.001}
+    MetricsLog(str(tmp_path)).append("eval", 10, model)
+    summary = write_report(RunSummary(str(tmp_path), RESULT, "auc", "max", data))
+    lines = [" ".join(line.split()) for line in summary.splitlines()]
+    assert lines[-1].startswith("one label all evaluation rows have the same label")
+    assert "equal to majority class in accuracy" in lines
 
 
 @pytest.mark.parametrize(
