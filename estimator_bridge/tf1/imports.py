@@ -35,7 +35,7 @@ from estimator_bridge.tf1 import (
     names_of_1_15,
     pickled,
 )
-from estimator_bridge.tf1.contrib.package import PrivatePath
+from estimator_bridge.tf1.contrib.package import PackageAlias, PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 __all__ = ["install", "installed"]
@@ -283,18 +283,42 @@ def _with_stand_ins(module, path, fromlist):
     for name in names:
         if name in missing or isinstance(getattr(module, name), _STAND_INS):
             _fail_if_expected(path, name)
+    starred = _names_for_star(module, path) if "*" in fromlist else []
+    missing += [name for name in starred if not hasattr(module, name)]
     advice = getattr(module, "_advice_for", None)
     if advice is None and path.partition(".")[0] == "contrib":
         advice = lambda name: (f"tf.{path}.{name}", GENERAL_ADVICE)  # noqa: E731
-    if advice is None or not missing:
+    if not starred and (advice is None or not missing):
         return module
     extended = types.ModuleType(module.__name__, module.__doc__)
     extended.__dict__.update(module.__dict__)
     # The package's own __getattr__ provides the other names of the statement.
     extended.__getattr__ = lambda name: getattr(module, name)
+    if starred:
+        extended.__all__ = starred
     for name in missing:
         setattr(extended, name, StandIn(*advice(name)))
     return extended
+
+
+def _names_for_star(module, path):
+    """Returns what `from module import *` imports: what 1.15 had there, and older names.
+
+    A name that is found on first use is one of them, and a module that only the bridge's own code
+    needs is not: `tf` would replace the program's.
+    """
+    if not path:
+        return [*module.__all__, "contrib", "estimator"]
+    if not path.startswith("contrib.") or not names_of_1_15.has(path):
+        return []
+    if isinstance(module, PackageAlias):
+        names = dir(module)
+    else:
+        names = [
+            name for name, value in vars(module).items() if not isinstance(value, types.ModuleType)
+        ]
+    names = {*getattr(module, "__all__", names), *names_of_1_15.names(path)}
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def _drop_own_frames(error) -> None:

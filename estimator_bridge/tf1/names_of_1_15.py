@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import Optional
 
-__all__ = ["has", "has_module"]
+__all__ = ["has", "has_module", "names"]
 
 # Lines "module: name name ...", which tools/record_names_of_1_15.py writes.
 _NAMES = Path(__file__).with_suffix(".txt")
@@ -40,3 +40,12 @@ def has_module(package: str, name: str) -> bool:
       name: the name, such as alpha_dropout.
     """
     return f"{package}.{name}" in _modules() and name not in _modules().get(package, ())
+
+
+def names(module: str) -> frozenset[str]:
+    """Returns the names in a module that are not modules.
+
+    Args:
+      module: its path below tensorflow, such as contrib.layers.
+    """
+    return _modules().get(module, frozenset())

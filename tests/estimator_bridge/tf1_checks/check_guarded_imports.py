@@ -1,4 +1,7 @@
-"""Imports in a `try`: where 1.15 raised an ImportError, the program gets it too."""
+"""Imports in a `try`: where 1.15 raised an ImportError, the program gets it too.
+
+And imports of all names of a module.
+"""
 
 import contextlib
 import importlib
@@ -104,3 +107,34 @@ def test_without_source_a_missing_name_has_a_stand_in():
     assert isinstance(variables["made_up"], StandIn)
     with contextlib.suppress(ImportError):
         importlib.import_module("tensorflow.contrib.layers")
+
+
+@pytest.mark.parametrize(
+    ("module", "names", "absent"),
+    [
+        ("contrib.data", "shuffle_and_repeat map_and_batch LMDBDataset", "tf transformations"),
+        ("contrib.rnn", "LSTMBlockCell static_rnn dynamic_rnn", "tf cells attention"),
+        ("contrib.learn", "DNNClassifier Experiment RunConfig ModeKeys", "tf"),
+        ("contrib.framework", "get_or_create_global_step arg_scope load_variable", "tf"),
+        ("contrib.layers", "fully_connected optimize_loss linear", "tf dense initializers"),
+        ("contrib.layers.python.layers.layers", "conv2d batch_norm DATA_FORMAT_NCHW", "tf"),
+        ("contrib.rnn.python.ops.rnn_cell", "AttentionCellWrapper NASCell", "tf"),
+        ("contrib.keras", "layers models backend", "tf"),
+        ("", "contrib estimator layers placeholder", "tf examples"),
+    ],
+)
+def test_all_names_are_those_of_1_15_and_no_others(tmp_path, module, names, absent):
+    # The private path gave no names, the package lacked those it finds on first use, and gave `tf`,
+    # which replaced the program's.
+    whole = ".".join(filter(None, ["tensorflow", module]))
+    found = run(tmp_path, [f"from {whole} import *"])
+    assert set(names.split()) <= set(found)
+    assert not set(absent.split()) & set(found)
+    assert not {"np", "re", "functools"} & set(found)
+
+
+def test_a_starred_name_that_is_not_supplied_says_so(tmp_path):
+    found = run(tmp_path, ["from tensorflow.contrib.opt import *"])
+    assert callable(found["AdamWOptimizer"])
+    with pytest.raises(Exception, match="ShampooOptimizer"):
+        found["ShampooOptimizer"]()
