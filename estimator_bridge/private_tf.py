@@ -102,6 +102,7 @@ NAMES: dict[str, Private] = {
     "feature_column_v2_types": _tensorflow("feature_column.feature_column_v2_types"),
     "gen_training_ops": _tensorflow("ops.gen_training_ops"),
     "gen_nccl_ops": _tensorflow("ops.gen_nccl_ops"),
+    "gen_nn_ops": _tensorflow("ops.gen_nn_ops"),
     "graph_io": _tensorflow("framework.graph_io"),
     "init_ops": _tensorflow("ops.init_ops"),
     "lookup_ops": _tensorflow("ops.lookup_ops"),

@@ -48,3 +48,17 @@ def test_dependencies_on_an_operation_that_has_run_are_silent(capfd):
     assert later.op.control_inputs == [variable.initializer]
     assert "_has_manual_control_dependencies" not in variable.initializer.node_def.attr
     assert "was changed" not in capfd.readouterr().err
+
+
+def test_a_transposed_convolution_has_the_shape_that_is_given(run):
+    # Its batch was unknown where the input's is, so that programs could not reshape to its shape.
+    images, kernel = tf.placeholder(tf.float32, [None, 2, 2, 6]), tf.ones([5, 5, 4, 6])
+    found = tf.nn.conv2d_transpose(images, kernel, [8, 4, 4, 4], [1, 2, 2, 1])
+    assert found.shape.as_list() == [8, 4, 4, 4]
+    reshaped = tf.reshape(tf.nn.bias_add(found, tf.zeros([4])), found.get_shape())
+    assert run(reshaped, {images: np.ones([8, 2, 2, 6])}).shape == (8, 4, 4, 4)
+    widened = tf.nn.atrous_conv2d_transpose(images, tf.ones([3, 3, 4, 6]), [8, 4, 4, 4], 2, "SAME")
+    assert widened.shape.as_list() == [8, 4, 4, 4]
+    sizes = tf.stack([tf.shape(images)[0], 4, 4, 4])
+    unknown = tf.nn.conv2d_transpose(images, kernel, sizes, [1, 2, 2, 1])
+    assert unknown.shape.as_list() == [None, 4, 4, 4]
