@@ -1,8 +1,10 @@
 """`tf.app` as in TensorFlow 1.x."""
 
+import logging
 import sys
 import types
 
+import absl.flags
 import absl.logging
 
 __all__ = ["as_in_1x"]
@@ -26,6 +28,8 @@ def as_in_1x(app: types.ModuleType, flags: types.ModuleType) -> types.ModuleType
 
         def main_with_handler_back(arguments):
             absl.logging.use_absl_handler = use_handler
+            _keep_own_verbosity()
+            _set_level()
             return main(arguments)
 
         absl.logging.use_absl_handler = lambda: None
@@ -38,3 +42,17 @@ def as_in_1x(app: types.ModuleType, flags: types.ModuleType) -> types.ModuleType
     copy.__dict__.update(app.__dict__)
     copy.__dict__.update(flags=flags, run=run)
     return copy
+
+
+def _keep_own_verbosity():
+    """Gives a program's own flag `verbosity` its default back, which absl.app replaces by 0."""
+    flag = absl.flags.FLAGS["verbosity"]
+    if type(flag).__module__ != absl.logging.__name__ and not flag.present:
+        flag.unparse()
+
+
+def _set_level():
+    """Makes tf.logging write what --verbosity says, by default INFO, as in 1.13 to 1.15."""
+    logger = logging.getLogger("tensorflow")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(absl.logging.get_absl_logger().getEffectiveLevel())

@@ -1,6 +1,18 @@
-"""Sessions."""
+"""Sessions, and the run of a program's main function."""
 
+import logging
+
+import absl.app
+import pytest
 import tensorflow as tf
+
+
+@pytest.fixture
+def first_run(monkeypatch):
+    """Lets absl run a program's main function as the first one of the process."""
+    for done in (absl.app._run_init, absl.app._register_and_parse_flags_with_usage):
+        monkeypatch.setattr(done, "done", False)
+    tf.flags.FLAGS.unparse_flags()
 
 
 def test_a_profile_context_goes_on_with_the_next_graph(tmp_path):
@@ -14,3 +26,33 @@ def test_a_profile_context_goes_on_with_the_next_graph(tmp_path):
     assert context.profiler is not None and [one.name for one in tmp_path.iterdir()] == [
         "profile_3"
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "before", "level"),
+    [
+        ([], logging.NOTSET, tf.logging.INFO),
+        (["--verbosity=-1"], logging.NOTSET, tf.logging.WARN),
+        ([], tf.logging.ERROR, tf.logging.ERROR),
+    ],
+)
+def test_a_program_logs_information(first_run, arguments, before, level):
+    # It logged only warnings, so that lines such as "loss = 0.5, step = 1" were missing.
+    logger = logging.getLogger("tensorflow")
+    logger.setLevel(before)
+    handlers, seen = list(logging.root.handlers), []
+    with pytest.raises(SystemExit):
+        tf.app.run(lambda _: seen.append(tf.logging.get_verbosity()), ["program", *arguments])
+    assert seen == [level] and logging.root.handlers == handlers
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(("arguments", "value"), [([], "WARN"), (["--verbosity=DEBUG"], "DEBUG")])
+def test_a_flag_of_the_program_named_verbosity_keeps_its_value(first_run, arguments, value):
+    # absl sets the flag to 0 where the command does not name it.
+    if tf.flags.FLAGS["verbosity"].default != "WARN":
+        tf.flags.DEFINE_string("verbosity", "WARN", "Mine.")
+    seen = []
+    with pytest.raises(SystemExit):
+        tf.app.run(lambda _: seen.append(tf.flags.FLAGS.verbosity), ["program", *arguments])
+    assert seen == [value]
