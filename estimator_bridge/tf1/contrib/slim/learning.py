@@ -189,6 +189,7 @@ def _run(supervisor, session, step, wait, work, ignore_live_threads):
         wait(session)
     runners, tokens = work
     threads = supervisor.start_queue_runners(session)
+    tf.logging.info("Starting Queues.")
     if runners:
         threads += supervisor.start_queue_runners(session, runners)
     session.run(tokens)
@@ -196,10 +197,12 @@ def _run(supervisor, session, step, wait, work, ignore_live_threads):
     try:
         while not stop and not supervisor.should_stop():
             loss, stop = step(session)
+        if stop:
+            tf.logging.info("Stopping Training.")
     except tf.errors.OutOfRangeError as error:
-        tf.logging.info("The input ended: %s", error)
+        tf.logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
     if saves:
-        tf.logging.info("Finished training, saving the model.")
+        tf.logging.info("Finished training! Saving model to disk.")
         supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
         supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
     return loss
@@ -325,8 +328,9 @@ def train(
                 with supervisor.managed_session(
                     master, start_standard_services=False, config=session_config
                 ) as session:
+                    tf.logging.info("Starting Session.")
                     session = session_wrapper(session) if session_wrapper else session
                     return _run(supervisor, session, step, wait, work, ignore_live_threads)
             except tf.errors.AbortedError:
                 # A parameter server was started again.
-                tf.logging.info("The session was aborted; training goes on with a new one.")
+                tf.logging.info("Retrying training!")

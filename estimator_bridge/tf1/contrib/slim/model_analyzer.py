@@ -16,12 +16,14 @@ def analyze_vars(variables, print_info=False):
       Number of elements and number of bytes.
     """
     total, total_bytes = 0, 0
+    if print_info:
+        print("---------\nVariables: name (type shape) [size]\n---------")
     for var in variables:
         count = var.shape.num_elements() or 0
         size = count * tf.as_dtype(var.dtype).size
         total, total_bytes = total + count, total_bytes + size
         if print_info:
-            print(f"{var.name} {var.shape} [{count}, bytes: {size}]")
+            print(f"{var.name} {tensor_description(var)} [{count}, bytes: {size}]")
     if print_info:
         print(f"Total size of variables: {total}\nTotal bytes of variables: {total_bytes}")
     return total, total_bytes
@@ -54,6 +56,7 @@ def analyze_ops(graph, print_info=False):
         size = sum(one.shape.num_elements() or 0 for one in operation.outputs)
         total += size
         if print_info:
-            described = ", ".join(tensor_description(one) for one in operation.outputs)
+            known = [one for one in operation.outputs if one.shape.ndims is not None]
+            described = ", ".join(tensor_description(one) for one in known)
             print(f"{operation.name} \t-> {described} [{size}]")
     return total

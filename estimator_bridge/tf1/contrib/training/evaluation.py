@@ -1,5 +1,7 @@
 """Evaluation of new checkpoints, as in `tf.contrib.training`."""
 
+import time
+
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import evaluation as _evaluation
@@ -90,6 +92,10 @@ def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sle
     return None
 
 
+def _now():
+    return time.strftime("%Y-%m-%d-%H:%M:%S", time.gmtime())
+
+
 def evaluate_repeatedly(
     checkpoint_dir,
     master="",
@@ -137,7 +143,7 @@ def evaluate_repeatedly(
         checkpoint_dir, eval_interval_secs, timeout=timeout, timeout_fn=timeout_fn
     )
     for count, path in enumerate(checkpoints, 1):
-        tf.logging.info("Starting evaluation of %s", path)
+        tf.logging.info("Starting evaluation at %s", _now())
         creator = tf.train.ChiefSessionCreator(
             scaffold, master=master, config=config, checkpoint_filename_with_path=path
         )
@@ -145,6 +151,7 @@ def evaluate_repeatedly(
         with tf.train.MonitoredSession(creator, [*hooks, final]) as session:
             while eval_ops is not None and not session.should_stop():
                 session.run(eval_ops, feed_dict)
+        tf.logging.info("Finished evaluation at %s", _now())
         values = final.final_ops_values
         if max_number_of_evaluations is not None and count >= max_number_of_evaluations:
             break

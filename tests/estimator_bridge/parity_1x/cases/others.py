@@ -1,7 +1,9 @@
 """Cases of the small packages of tf.contrib, and of more arguments of layers and cells."""
 
+import contextlib
 import functools
 import importlib
+import io
 
 import tensorflow as tf
 import values
@@ -281,6 +283,21 @@ def analyzed():
     }
 
 
+def analyzed_and_printed():
+    tf.get_variable("v", [2, 3], tf.float16)
+    tf.get_variable("w", [], initializer=tf.zeros_initializer(), use_resource=True)
+    graph, printed = tf.Graph(), io.StringIO()
+    with graph.as_default():
+        tf.placeholder(tf.float32, name="unknown")
+        tf.placeholder(tf.float32, [None, 3], name="known")
+        tf.no_op()
+    analyzer = importlib.import_module("tensorflow.contrib.slim").model_analyzer
+    with contextlib.redirect_stdout(printed):
+        sizes = analyzer.analyze_vars(tf.global_variables(), print_info=True)
+        analyzer.analyze_ops(graph, print_info=True)
+    return {"sizes": str(sizes), "printed": printed.getvalue()}
+
+
 def decoded(width):
     decoder = contrib.slim.tfexample_decoder
     handler = decoder.BackupHandler(decoder.Tensor("one"), decoder.Tensor("two"))
@@ -289,6 +306,7 @@ def decoded(width):
 
 
 CASES["slim.model_analyzer"] = analyzed
+CASES["slim.model_analyzer, printed"] = analyzed_and_printed
 CASES["slim.tfexample_decoder.BackupHandler"] = lambda: decoded(3)
 CASES["slim.tfexample_decoder.BackupHandler, nothing"] = lambda: decoded(0)
 
