@@ -445,7 +445,8 @@ def test_data_transformations(run, tmp_path):
     assert run(dataset.make_one_shot_iterator().get_next()) == 0
 
 
-def test_slim_trains_contrib_layers(tmp_path):
+def test_slim_trains_contrib_layers(tmp_path, caplog):
+    caplog.set_level("INFO", "tensorflow")
     slim = contrib.slim
     with slim.arg_scope([slim.fully_connected], weights_regularizer=slim.l2_regularizer(1e-4)):
         x = tf.constant(np.random.RandomState(0).normal(size=[32, 4]).astype(np.float32))
@@ -459,6 +460,14 @@ def test_slim_trains_contrib_layers(tmp_path):
     loss = slim.learning.train(train_op, str(tmp_path), number_of_steps=150, log_every_n_steps=50)
     assert loss < 0.2
     assert os.path.isfile(tmp_path / "model.ckpt-150.index")
+    # Scripts look for these lines.
+    logged = [
+        line for line in caplog.messages if line.split()[0] in ("Starting", "Stopping", "Finished")
+    ]
+    assert logged == [
+        *("Starting Session.", "Starting Queues.", "Stopping Training."),
+        "Finished training! Saving model to disk.",
+    ]
 
 
 def test_slim_traces_steps_and_checks_arguments(tmp_path):

@@ -11,7 +11,10 @@ from estimator_bridge.tf1.contrib.learn.continuous import Schedules
 from estimator_bridge.tf1.contrib.learn.evaluating import metric_fn_from_specs, with_metrics
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
 from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
-from estimator_bridge.tf1.contrib.learn.monitors import ValidationMonitor
+from estimator_bridge.tf1.contrib.learn.monitors import (
+    ValidationMonitor,
+    replace_monitors_with_hooks,
+)
 
 __all__ = ["Experiment"]
 
@@ -214,9 +217,11 @@ class Experiment(Schedules):
     def _train(self, hooks, **steps):
         if self._is_learn:
             return self._estimator.fit(input_fn=self._train_input_fn, monitors=hooks, **steps)
-        listeners = self._listeners or None
         return self._estimator.train(
-            input_fn=self._train_input_fn, hooks=hooks, saving_listeners=listeners, **steps
+            input_fn=self._train_input_fn,
+            hooks=replace_monitors_with_hooks(hooks, self._estimator),
+            saving_listeners=self._listeners or None,
+            **steps,
         )
 
     def evaluate(self, delay_secs=None, name=None):
@@ -287,7 +292,6 @@ class Experiment(Schedules):
                 hooks=self._eval_hooks,
                 check_interval_secs=self._check_secs,
             )
-            monitor.set_estimator(self._estimator)
             hooks.append(monitor)
         self._train(hooks, max_steps=self._train_steps)
         metrics = self._evaluate()

@@ -1,31 +1,27 @@
-"""The most frequently used monitors of `tf.contrib.learn.monitors`, as hooks of tf.estimator."""
+"""`tf.contrib.learn.monitors`. Those that tf.train has as hooks are hooks."""
 
 import time
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn import monitor_base as _base
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
-
-_HOOKS = "use a hook (tf.train.SessionRunHook)"
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
-        name: _HOOKS
-        for name in (
-            "BaseMonitor",
-            "CaptureVariable",
-            "EveryN",
-            "ExportMonitor",
-            "GraphDump",
-            "LoggingTrainable",
-            "RunHookAdapterForMonitors",
-        )
+        "ExportMonitor": "pass an ExportStrategy to tf.contrib.learn.Experiment",
+        "GraphDump": "use tf.contrib.learn.monitors.PrintTensor",
     },
 )
 
 
-class ValidationMonitor(tf.train.SessionRunHook):
+BaseMonitor = _base.BaseMonitor
+EveryN = _base.EveryN
+RunHookAdapterForMonitors = _base.RunHookAdapterForMonitors
+
+
+class ValidationMonitor(EveryN):
     """Evaluates the latest checkpoint periodically and optionally stops training early.
 
     A step is due `every_n_steps` after the last one that was, counted from step 0. An evaluation is
@@ -72,66 +68,49 @@ class ValidationMonitor(tf.train.SessionRunHook):
         name=None,
         check_interval_secs=5,
     ):
+        super().__init__(every_n_steps=every_n_steps, first_n_steps=-1)
         if x is None and input_fn is None:
             raise ValueError("ValidationMonitor: x or input_fn is required")
         self._data = {"x": x, "y": y, "input_fn": input_fn, "batch_size": batch_size}
         self._options = {"steps": eval_steps, "metrics": metrics, "hooks": hooks, "name": name}
-        self._every, self._check_secs = every_n_steps, check_interval_secs
-        self._last_due, self._looked = 0, None
+        self._check_secs, self._looked = check_interval_secs, None
         self._rounds = early_stopping_rounds
         self._metric, self._minimize = early_stopping_metric, early_stopping_metric_minimize
-        self._estimator = self._evaluated = None
+        self._evaluated = None
         self.best_step = self.best_value = self.best_metrics = None
         self.early_stopped = False
 
-    def set_estimator(self, estimator):
-        """Sets the estimator whose checkpoints are evaluated; `fit` calls it.
+    def every_n_step_end(self, step, outputs):
+        """Evaluates the latest checkpoint.
 
         Args:
-          estimator: tf.contrib.learn.Estimator.
+          step: the number of the step.
+          outputs: not used.
+
+        Returns:
+          Whether to stop training.
         """
-        self._estimator = estimator
-
-    def begin(self):
-        self._step = tf.train.get_global_step()
-
-    def before_run(self, run_context):
-        """Requests the global step.
-
-        Args:
-          run_context: not used.
-        """
-        return tf.train.SessionRunArgs(self._step)
-
-    def after_run(self, run_context, run_values):
-        """Evaluates the latest checkpoint if one is due; may stop training.
-
-        Args:
-          run_context: the tf.train.SessionRunContext: its session, and to stop training.
-          run_values: the tf.train.SessionRunValues, whose results are the global step.
-        """
-        # The requested value may be that before this step.
-        if int(run_values.results) + 1 < self._last_due + self._every:
-            return
-        step = int(run_context.session.run(self._step))
-        if step < self._last_due + self._every:
-            return
-        self._last_due = step
+        if self._estimator is None:
+            raise ValueError("Missing call to set_estimator.")
         now = time.monotonic()
         if self._looked is not None and now - self._looked < self._check_secs:
-            return
+            return False
         self._looked = now
         latest = self._estimator.latest_checkpoint()
         if latest is None or latest == self._evaluated:
-            return
+            return False
         self._evaluated = latest
         data = {name: value for name, value in self._data.items() if value is not None}
         options = {name: value for name, value in self._options.items() if value is not None}
         found = self._estimator.evaluate(**data, **options)
-        tf.logging.info("Validation (step %d): %s", step, found)
-        if self._rounds is not None and self._is_over(step, found):
-            self.early_stopped = True
-            run_context.request_stop()
+        tf.logging.info("Validation (step %d): %s", step, _list_values(found))
+        self.early_stopped = self._rounds is not None and self._is_over(step, found)
+        if self.early_stopped:
+            tf.logging.info(
+                "Stopping. Best step: %s with %s = %s.",
+                *(self.best_step, self._metric, self.best_value),
+            )
+        return self.early_stopped
 
     def _is_over(self, step, found):
         if self._metric not in found:
@@ -148,35 +127,111 @@ class ValidationMonitor(tf.train.SessionRunHook):
 
 
 def replace_monitors_with_hooks(monitors_or_hooks, estimator):
-    """Sets the estimator of the monitors in a list.
+    """Returns hooks, one of which runs the monitors of a list.
 
     Args:
       monitors_or_hooks: list of hooks and monitors, or None.
       estimator: tf.contrib.learn.Estimator.
-
-    Returns:
-      The list of hooks.
     """
-    found = list(monitors_or_hooks or [])
-    for hook in found:
-        if isinstance(hook, ValidationMonitor):
-            hook.set_estimator(estimator)
-    return found
+    hooks, monitors = [], []
+    for one in monitors_or_hooks or []:
+        (hooks if isinstance(one, tf.train.SessionRunHook) else monitors).append(one)
+    if not estimator.config.is_chief:
+        monitors = [monitor for monitor in monitors if monitor.run_on_all_workers]
+    for monitor in monitors:
+        monitor.set_estimator(estimator)
+    return [*hooks, RunHookAdapterForMonitors(monitors)] if monitors else hooks
 
 
-def PrintTensor(tensor_names, every_n=100, first_n=1):
-    """Returns a hook that logs tensors.
+def _list_values(values):
+    return ", ".join(f"{name} = {value!s}" for name, value in values.items())
+
+
+class _Reading(EveryN):
+    """Base class of monitors that read tensors."""
+
+    def every_n_step_begin(self, step):
+        """Requests the tensors.
+
+        Args:
+          step: not used.
+        """
+        self._read = self._named()
+        return list(self._read.values())
+
+    def every_n_step_end(self, step, outputs):
+        """Passes the values on.
+
+        Args:
+          step: the number of the step.
+          outputs: {tensor or name: value}.
+        """
+        self._take(step, {tag: _base.value_of(outputs, name) for tag, name in self._read.items()})
+
+
+class PrintTensor(_Reading):
+    """Logs tensors.
 
     Args:
       tensor_names: list of tensor names, or {tag: name}.
       every_n: int, steps between two lines.
-      first_n: ignored.
-
-    Returns:
-      tf.train.LoggingTensorHook.
+      first_n: int, the last of the first steps, which are all logged.
     """
-    del first_n
-    return tf.train.LoggingTensorHook(tensor_names, every_n_iter=every_n)
+
+    def __init__(self, tensor_names, every_n=100, first_n=1):
+        super().__init__(every_n, first_n)
+        named = tensor_names if isinstance(tensor_names, dict) else zip(tensor_names, tensor_names)
+        self._tensor_names = dict(named)
+
+    def _named(self):
+        return self._tensor_names
+
+    def _take(self, step, values):
+        tf.logging.info("Step %d: %s", step, _list_values(values))
+
+
+class LoggingTrainable(_Reading):
+    """Logs the trainable variables.
+
+    Args:
+      scope: pattern that begins the names of the variables, or None.
+      every_n: int, steps between two lines.
+      first_n: int, the last of the first steps, which are all logged.
+    """
+
+    def __init__(self, scope=None, every_n=100, first_n=1):
+        super().__init__(every_n, first_n)
+        self._scope = scope
+
+    def _named(self):
+        variables = tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, scope=self._scope)
+        return {variable.name: variable.value().name for variable in variables}
+
+    def _take(self, step, values):
+        tf.logging.info("Logging Trainable: Step %d: %s", step, _list_values(values))
+
+
+class CaptureVariable(_Reading):
+    """Keeps the values of a variable.
+
+    Attributes:
+      values: {step: value}.
+
+    Args:
+      var_name: name of the variable, such as "weights:0".
+      every_n: int, steps between two values.
+      first_n: int, the last of the first steps, whose values are all kept.
+    """
+
+    def __init__(self, var_name, every_n=100, first_n=1):
+        super().__init__(every_n, first_n)
+        self._var_name, self.values = var_name, {}
+
+    def _named(self):
+        return {self._var_name: self._var_name}
+
+    def _take(self, step, values):
+        self.values[step] = values[self._var_name]
 
 
 def CheckpointSaver(

@@ -4,7 +4,9 @@ A record has the calls in their order, the exports, and the steps of the events 
 """
 
 import functools
+import logging
 import os
+import re
 import shutil
 import tempfile
 
@@ -315,3 +317,90 @@ for _kind in ("evaluate", "evaluate, learn", "export, learn"):
             CASES[f"{_kind}, checkpoint: {_place}, {_steps} steps"] = functools.partial(
                 without, _kind, _place, _steps
             )
+
+
+class Noting(learn.monitors.EveryN):
+    """A program's own monitor, which notes its calls."""
+
+    def __init__(self, lines, **options):
+        super().__init__(**options)
+        self.lines = lines
+
+    def begin(self, max_steps=None):
+        super().begin(max_steps)
+        self.lines.append(f"begin {max_steps}")
+
+    def every_n_step_begin(self, step):
+        self.lines.append(f"before {step}")
+        return ["w:0", "now"]
+
+    def every_n_step_end(self, step, outputs):
+        names = sorted(str(getattr(key, "name", key)) for key in outputs)
+        self.lines.append(f"after {step}: {names}, now {int(outputs['now'])}")
+        return step >= 9
+
+    def every_n_post_step(self, step, session):
+        self.lines.append(f"post {step}: {int(session.run(tf.train.get_global_step()))}")
+
+    def end(self, session=None):
+        super().end(session)
+        self.lines.append("end")
+
+
+class Counting(learn.monitors.BaseMonitor):
+    """One whose method `end` takes no session."""
+
+    def __init__(self, lines):
+        super().__init__()
+        self.lines, self.steps = lines, 0
+
+    def step_end(self, step, output):
+        self.steps += 1
+        return super().step_end(step, output)
+
+    def end(self):
+        super().end()
+        self.lines.append(f"{self.steps} steps")
+
+
+def monitored_fn(features, labels, mode):
+    spec = learn_fn(features, labels, mode)
+    tf.identity(tf.train.get_global_step(), "now")
+    return spec
+
+
+def monitored(steps, **options):
+    """Returns what monitors note, keep and log."""
+    monitors, lines, logged = learn.monitors, [], []
+    handler = logging.Handler(logging.INFO)
+    handler.emit = lambda record: logged.append(record.getMessage())
+    logger = logging.getLogger("tensorflow")
+    level, folder = logger.level, tempfile.mkdtemp()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        model = learn.Estimator(monitored_fn, folder)
+        kept = monitors.CaptureVariable("w:0", every_n=4, first_n=2)
+        printed = [
+            monitors.PrintTensor({"weight": "w:0", "step": "now"}, every_n=3),
+            monitors.LoggingTrainable("w", every_n=5, first_n=0),
+            monitors.ValidationMonitor(input_fn=lambda: read(1), every_n_steps=4),
+        ]
+        own = [Noting(lines, **options), Counting(lines)]
+        model.fit(input_fn=read, steps=steps, monitors=own + [kept] + printed)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        shutil.rmtree(folder)
+    logged = [
+        re.sub(r"= [^,]+", "= v", line)
+        for line in logged
+        if line.startswith(("Step", "Logging", "Validation", "Stopping"))
+    ]
+    values_kept = {str(step): np.asarray(value) for step, value in kept.values.items()}
+    return {"lines": lines, "logged": logged, **values_kept}
+
+
+CASES["monitors"] = functools.partial(monitored, 7, every_n_steps=3, first_n_steps=1)
+CASES["monitors, one stops"] = functools.partial(monitored, 30, every_n_steps=4, first_n_steps=2)
+CASES["monitors, few steps"] = functools.partial(monitored, 2, every_n_steps=50, first_n_steps=0)
