@@ -7,6 +7,7 @@ import builtins
 import collections
 import collections.abc
 import configparser
+import errno
 import fractions
 import functools
 import importlib
@@ -14,6 +15,7 @@ import importlib.abc
 import importlib.util
 import inspect
 import math
+import os
 import sys
 import time
 import unittest
@@ -58,6 +60,8 @@ _PYTHON = [
     (inspect, "getargspec", lambda function: _ArgSpec(*inspect.getfullargspec(function)[:4])),
     (time, "clock", time.perf_counter),
     (fractions, "gcd", math.gcd),
+    # Until 3.6, for `if error.errno == os.errno.EEXIST`.
+    (os, "errno", errno),
     (configparser, "SafeConfigParser", configparser.ConfigParser),
     (configparser.RawConfigParser, "readfp", configparser.RawConfigParser.read_file),
     (unittest, "makeSuite", unittest.defaultTestLoader.loadTestsFromTestCase),

@@ -6,6 +6,7 @@ import array
 import base64
 import collections
 import configparser
+import errno
 import html.parser
 import imghdr
 import imp
@@ -14,6 +15,7 @@ import inspect
 import io
 import json
 import math
+import os
 import pipes
 import random
 import re
@@ -95,6 +97,7 @@ def test_removed_standard_library_names_work():
     assert parser.getint("job", "steps") == 3
     assert pipes.quote("a b") == "'a b'"
     assert time.clock() >= 0
+    assert os.errno.EEXIST == errno.EEXIST
 
 
 def test_removed_calls_of_the_standard_library_work(tmp_path):
