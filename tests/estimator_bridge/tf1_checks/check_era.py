@@ -33,6 +33,8 @@ import scipy.sparse
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, json_format, text_format
 
+from estimator_bridge.old_packages import protobuf_flags
+
 
 def test_removed_numpy_names_work():
     assert np.float is float and np.int is int and np.object is object
@@ -180,6 +182,13 @@ def test_lists_of_integers_take_flags():
         assert tf.train.Int64List.FromString(one.SerializeToString()) == one
     made[3].value.extend([2, True, 3])
     assert list(made[3].value) == [1, 0, 2, 1, 3]
+
+
+def test_the_trial_of_flags_in_lists_gives_no_warning():
+    # With NumPy 1, a program that python -W error starts ended here.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        protobuf_flags.install()
 
 
 @pytest.mark.parametrize("value", [1.5, "1", b"1", None, [True], np.array([[True]])])
