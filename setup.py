@@ -45,6 +45,8 @@ BUILDS = (
     "tensorflow-cpu-aws",
     "tf-nightly",
 )
+# Newer than what REQUIRED allows.
+NEXT = re.compile(r"2\.(2[2-9]|[3-9]\d)\.|[3-9]\.")
 
 
 def pin_tensorflow(required):
@@ -53,13 +55,14 @@ def pin_tensorflow(required):
     A prebuilt image has a TensorFlow that fits its drivers, and seldom a tf-keras; the newest
     tf-keras would replace that TensorFlow. Beside another build of TensorFlow, such as
     tensorflow-cpu, nothing is required that would install `tensorflow` into the same folder, not
-    even tf-keras; the bridge tells how to install that. A wheel may be carried to another machine,
-    so only an installation from source is pinned.
+    even tf-keras; the bridge tells how to install that. The same holds beside a TensorFlow that is
+    newer than the supported ones, which pip would replace. A wheel may be carried to another
+    machine, so only an installation from source is pinned.
     """
     if not {"PIP_BUILD_TRACKER", "PIP_REQ_TRACKER"} & {*os.environ}:
         return required
     found = _installed("tensorflow")
-    if found is None and any(map(_installed, BUILDS)):
+    if any(map(_installed, BUILDS)) if found is None else NEXT.match(found):
         return [one for one in required if _name(one) not in ("tensorflow", "tf-keras")]
     minor = re.match(r"2\.(15\.[1-9]|1[6-9]\.|2[01]\.)", found) if found else None
     if minor is None:

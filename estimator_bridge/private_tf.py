@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Optional
 
 __all__ = ["NAMES", "Private", "load"]
 
-# The first and the last TensorFlow (major, minor) that the bridge supports.
-_FIRST, _LAST = (2, 15), (2, 21)
+# The first TensorFlow (major, minor) that the bridge supports, and the next one.
+_FIRST, _LAST = (2, 15), (2, 22)
 
 
 class Private(NamedTuple):

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from estimator_bridge.versions import CANDIDATE
+
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,6 +234,7 @@ def environment():
         ("3.11", "2.15", "2.15"),
         ("3.11", "2.15.1", "2.15"),
         ("3.12", "2.16", "2.16"),
+        ("3.13", "2.22", "2.22"),
     ],
 )
 def test_a_fitting_tensorflow_is_chosen(environment, python, wanted, chosen):
@@ -245,6 +248,7 @@ def test_a_fitting_tensorflow_is_chosen(environment, python, wanted, chosen):
         ("3.8", "2.15", "no supported TensorFlow runs on Python 3.8"),
         ("3.12", "2.15", "TensorFlow 2.15 does not run on Python 3.12; set TF to 2.21"),
         ("3.11", "2.14", "TF=2.14: not supported; use 2.21"),
+        ("3.9", "2.22", "TensorFlow 2.22 does not run on Python 3.9; set TF to 2.20"),
         ("3.11", "2.15.0", "TF=2.15.0: not supported; the supported 2.15 is 2.15.1"),
     ],
 )
@@ -260,7 +264,22 @@ def test_every_supported_tensorflow_has_its_constraints(environment):
         assert f"tf-keras=={tensorflow}." in text
         assert environment.minor(environment.pinned(tensorflow)) == tensorflow
     files = {path.name for path in (ROOT / "constraints").glob("tf-*.txt")}
-    assert files == {f"tf-{tensorflow}.txt" for tensorflow in environment.PYTHONS}
+    known = {*environment.PYTHONS, *environment.CANDIDATES}
+    assert files == {f"tf-{tensorflow}.txt" for tensorflow in known}
+
+
+def test_a_pre_release_takes_the_place_of_the_newest_release(environment, tmp_path, monkeypatch):
+    installed = []
+    home = tmp_path / "tf2.22-py3.13"
+    home.mkdir()
+    monkeypatch.setattr(environment, "folder", lambda *_: str(home))
+    monkeypatch.setattr(environment, "_make_venv", lambda home: None)
+    monkeypatch.setattr(environment, "_pip", lambda *arguments: None)
+    monkeypatch.setattr(environment, "_install", lambda _, *arguments: installed.append(arguments))
+    environment.build("2.22", "3.13")
+    (constraint, editable), candidate = installed
+    assert constraint.endswith("tf-2.21.txt") and editable.endswith("tfx]")
+    assert candidate == ("--no-deps", f"tensorflow=={CANDIDATE.tensorflow}")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import setuptools
 from packaging.requirements import Requirement
 
-from estimator_bridge.versions import SUPPORTED
+from estimator_bridge.versions import CANDIDATE, SUPPORTED
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
 
@@ -57,9 +57,18 @@ def test_source_keeps_the_installed_tensorflow_and_what_goes_with_it(required, o
             assert found[other.name] == other.specifier, other
 
 
-@pytest.mark.parametrize("build", ["tensorflow_cpu", "tensorflow_rocm", "tf_nightly"])
-def test_source_adds_no_second_tensorflow(required, build):
-    found = name_all(required(True, **{build: "2.21.0"}))
+@pytest.mark.parametrize(
+    "installed",
+    [
+        {"tensorflow_cpu": "2.21.0"},
+        {"tensorflow_rocm": "2.21.0"},
+        {"tf_nightly": "2.21.0"},
+        {"tensorflow": CANDIDATE.tensorflow},
+    ],
+    ids=str,
+)
+def test_source_adds_no_second_tensorflow(required, installed):
+    found = name_all(required(True, **installed))
     assert not {"tensorflow", "tf-keras"} & found.keys()
     assert "tensorflow-estimator" in found
 

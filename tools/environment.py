@@ -39,6 +39,9 @@ PYTHONS = {
     "2.16": ("3.9", "3.10", "3.11", "3.12"),
     "2.15": ("3.9", "3.10", "3.11"),
 }
+# Pre-releases: only TF=2.22 chooses this one. It takes the place of the newest release.
+CANDIDATES = {"2.22": ("3.10", "3.11", "3.12", "3.13")}
+NEWEST = next(iter(PYTHONS))
 
 # Seconds between two lines about the progress, on a terminal and elsewhere.
 LIVE_SECS = 0.25
@@ -73,12 +76,13 @@ def choose_tensorflow(python, wanted=""):
     if not wanted:
         return fitting[0]
     tensorflow = minor(wanted)
-    if tensorflow not in PYTHONS:
+    pythons = dict(PYTHONS, **CANDIDATES).get(tensorflow)
+    if pythons is None:
         raise Unfit("TF={}: not supported; use {}".format(wanted, ", ".join(PYTHONS)))
-    if tensorflow not in fitting:
+    if python not in pythons:
         raise Unfit(
             "TensorFlow {} does not run on Python {}; set TF to {}, or PYTHON to {}".format(
-                tensorflow, python, ", ".join(fitting), ", ".join(PYTHONS[tensorflow])
+                tensorflow, python, ", ".join(fitting), ", ".join(pythons)
             )
         )
     if "." in wanted[len(tensorflow) :] and wanted != pinned(tensorflow):
@@ -102,8 +106,13 @@ def pinned(tensorflow):
     raise AssertionError("no tensorflow== line in {}".format(constraints_file(tensorflow)))
 
 
+def release(tensorflow):
+    """Returns the release over which a pre-release is installed; any other version as it is."""
+    return NEWEST if tensorflow in CANDIDATES else tensorflow
+
+
 def extras(tensorflow):
-    return EXTRAS + MORE_EXTRAS.get(tensorflow, "")
+    return EXTRAS + MORE_EXTRAS.get(release(tensorflow), "")
 
 
 def folder(tensorflow, python):
@@ -116,7 +125,8 @@ def fingerprint(tensorflow):
     for part in (
         _read(os.path.join(ROOT, "setup.py")),
         _read(os.path.join(ROOT, "pyproject.toml")).split("[tool.")[0],
-        _read(constraints_file(tensorflow)),
+        _read(constraints_file(release(tensorflow))),
+        pinned(tensorflow),
         sys.version,
         sys.executable,
         extras(tensorflow),
@@ -148,9 +158,11 @@ def build(tensorflow, python):
         _pip(home, "--upgrade", "pip")
         _install(
             home,
-            "--constraint={}".format(constraints_file(tensorflow)),
+            "--constraint={}".format(constraints_file(release(tensorflow))),
             "--editable={}[{}]".format(ROOT, extras(tensorflow)),
         )
+        if tensorflow in CANDIDATES:
+            _install(home, "--no-deps", "tensorflow=={}".format(pinned(tensorflow)))
         with open(stamp, "w") as file:
             file.write(wanted)
     return home

@@ -34,9 +34,10 @@ class Finding(NamedTuple):
 
 
 def _supported(version: str) -> Optional[versions.Supported]:
-    """Returns the tested release of the same minor version, or None."""
+    """Returns the tested TensorFlow of the same minor version, or None."""
     minor = versions.parse(version)[:2]
-    return next((s for s in versions.SUPPORTED if versions.parse(s.tensorflow)[:2] == minor), None)
+    tested = (*versions.SUPPORTED, versions.CANDIDATE)
+    return next((s for s in tested if versions.parse(s.tensorflow)[:2] == minor), None)
 
 
 def _pip(*requirements: str) -> str:
@@ -95,12 +96,15 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
         )
     keras = found.get("tf-keras")
     if minor >= versions.ESTIMATOR_REMOVED_IN:
-        if keras is None or versions.parse(keras)[:2] != minor:
+        wanted_keras = next(one for one in supported.also if one.startswith("tf-keras=="))
+        series = versions.parse(wanted_keras.partition("==")[2])
+        if keras is None or versions.parse(keras)[:2] not in (minor, series):
             findings.append(
                 Finding(
-                    f"tf-keras is {keras or 'absent'}; it has to be of TensorFlow's minor version",
+                    f"tf-keras is {keras or 'absent'}; TensorFlow {tensorflow} goes with "
+                    + ".".join(map(str, series)),
                     # Without its requirement, which would add tensorflow to another build of it.
-                    _pip("--no-deps", "tf-keras=={}.{}.*".format(*minor)),
+                    _pip("--no-deps", wanted_keras),
                 )
             )
     elif versions.parse(found.get("keras") or "2")[0] != 2:
@@ -221,7 +225,9 @@ def main(argv: list[str]) -> int:
     print()
     for finding in findings:
         print(f"Wrong: {finding.what}\n  remedy: {finding.remedy}")
-    if not findings:
+    if not findings and _supported(tensorflow) is versions.CANDIDATE:
+        print(f"TensorFlow {versions.CANDIDATE.tensorflow}, a pre-release, passed the tests.")
+    elif not findings:
         print("The versions are a tested combination.")
     return 1 if failed or findings else 0
 

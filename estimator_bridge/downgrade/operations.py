@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple, Optional
 
 from ..errors import BridgeError
-from ..versions import parse
+from ..versions import installed_tensorflow, parse
 
-__all__ = ["Operations", "find", "known_versions", "minor", "newest"]
+__all__ = ["Operations", "find", "known_versions", "minor", "newest", "of_installed"]
 
 
 class Operations(NamedTuple):
@@ -115,3 +115,12 @@ def find(version: str) -> Operations:
 def newest() -> Operations:
     """Returns the operations of the newest version in the table."""
     return find(known_versions()[-1])
+
+
+def of_installed() -> Operations:
+    """Returns the operations of the installed TensorFlow.
+
+    A version that is newer than the table has at least those of the newest one in it.
+    """
+    version = installed_tensorflow() or ""
+    return newest() if parse(version)[:2] > parse(known_versions()[-1]) else find(version)

@@ -126,7 +126,7 @@ def _repair_graph(graph: Any, job: _Job) -> Any:
         repair.run()
     except BridgeError as error:
         raise BridgeError(f"{job.export.path}: {error}") from error
-    left = find_unsupported(graph, operations.find(installed_tensorflow() or ""))
+    left = find_unsupported(graph, operations.of_installed())
     if left:
         raise BridgeError(f"{job.export.path}: cannot be repaired: {'; '.join(left)}")
     return repair
@@ -189,7 +189,7 @@ def _forget(meta_graph: Any, gone: set[str]) -> None:
     used = {node.op for node in nodes}
     listed = meta_graph.meta_info_def.stripped_op_list.op
     known = {op.name: op for op in listed if op.name in used}
-    target = operations.find(installed_tensorflow() or "")
+    target = operations.of_installed()
     added = [target.definition(name) for name in sorted(used - set(known))]
     del listed[:]
     listed.extend(sorted([*known.values(), *filter(None, added)], key=lambda op: str(op.name)))

@@ -31,8 +31,15 @@ def install() -> None:
     atexit.register(_leave)
 
 
+def _calls_python(graph: Any) -> bool:
+    # From TensorFlow 2.22 on, calls within a function, such as that of Dataset.map, are noted in
+    # the graph of the function.
+    graphs = [graph, *(getattr(one, "graph", None) for one in graph._functions.values())]
+    return any(hasattr(one, "_py_funcs_used_in_graph") for one in graphs)
+
+
 def _leave() -> None:
     for one in list(_sessions):
-        if hasattr(one.graph, "_py_funcs_used_in_graph"):
+        if _calls_python(one.graph):
             # Never given back, so that nothing removes the session.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))

@@ -58,7 +58,8 @@ def _run(program, value):
 def _versions(name):
     """The supported versions (major, minor) that provide a name natively, and by a shim."""
     private = private_tf.NAMES[name]
-    supported = [versions.parse(known.tensorflow)[:2] for known in versions.SUPPORTED]
+    known = (*versions.SUPPORTED, versions.CANDIDATE)
+    supported = [versions.parse(one.tensorflow)[:2] for one in known]
     native = [version for version in supported if private.is_native(version)]
     provided = [version for version in supported if private.is_provided(version)]
     return native, [version for version in provided if version not in native]

@@ -16,12 +16,13 @@ from estimator_bridge.audit.symbol import data
 from estimator_bridge.audit.table import Table
 from estimator_bridge.audit.verdict import KERAS_HOURS
 from estimator_bridge.shims import boosted_trees
-from estimator_bridge.versions import installed_tensorflow, parse
+from estimator_bridge.versions import SUPPORTED, installed_tensorflow, parse
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 TOOLS = pathlib.Path(__file__).parents[3] / "tools"
 TODAY = parse(installed_tensorflow())[:2]
+NEWEST = parse(SUPPORTED[-1].tensorflow)[:2]
 # Names of tf.compat.v1.keras that tf.keras of TensorFlow 1.x did not have.
 COMPAT_V1_OF_TENSORFLOW_2 = (
     *("layers.disable_v2_dtype_behavior", "layers.enable_v2_dtype_behavior"),
@@ -168,7 +169,9 @@ def test_no_public_name_is_unknown(apis, table):
             if name.split(".")[0] in UNLISTED:
                 continue
             symbol = table.look_up(f"tensorflow.{view}{name}")
-            assert symbol is None or symbol.kind != "unknown", (view, name)
+            # A pre-release has names that are newer than the table.
+            if TODAY <= NEWEST:
+                assert symbol is None or symbol.kind != "unknown", (view, name)
             if symbol is not None and symbol.kind not in ("private", "estimator"):
                 assert symbol.plain or symbol.removed_in, (view, name)
     only_v2 = apis["v2"][0] - apis["v1"][0]

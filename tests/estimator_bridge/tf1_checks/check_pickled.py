@@ -47,7 +47,7 @@ OF_1_15 = {
     "tensorflow.python.layers.normalization BatchNormalization": tf.layers.BatchNormalization,
     "tensorflow.python.framework.ops enable_tensor_equality": tf.enable_tensor_equality,
     "tensorflow.python.ops.gen_math_ops bessel_i0e": tf.math.bessel_i0e,
-    "tensorflow.python.ops.gen_math_ops tanh": tf.nn.tanh,
+    "tensorflow.python.ops.gen_nn_ops relu": tf.nn.relu,
     "tensorflow.python.ops.math_ops bincount_v1": tf.math.bincount,
     "tensorflow.python.ops.nn_impl compute_average_loss": tf.nn.compute_average_loss,
     "tensorflow.python.pywrap_tensorflow_internal NewCheckpointReader": (
