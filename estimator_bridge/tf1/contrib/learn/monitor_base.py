@@ -14,8 +14,8 @@ class BaseMonitor:
     """Base class of monitors. Training calls the methods with the number of the step, from 1."""
 
     def __init__(self):
-        self._begun = False
-        self._current_epoch = self._current_step = self._max_steps = self._estimator = None
+        self._trains = False
+        self._epoch = self._running = self._max_steps = self._estimator = None
 
     @property
     def run_on_all_workers(self):
@@ -32,7 +32,7 @@ class BaseMonitor:
           ValueError: it is None.
         """
         if estimator is None:
-            raise ValueError("Missing estimator.")
+            raise ValueError("The monitor needs an estimator, not None.")
         self._estimator = estimator
 
     def begin(self, max_steps=None):
@@ -44,9 +44,9 @@ class BaseMonitor:
         Raises:
           ValueError: training has begun.
         """
-        if self._begun:
-            raise ValueError("begin called twice without end.")
-        self._max_steps, self._begun = max_steps, True
+        if self._trains:
+            raise ValueError("The monitor has begun already.")
+        self._max_steps, self._trains = max_steps, True
 
     def end(self, session=None):
         """Is called after training.
@@ -57,9 +57,9 @@ class BaseMonitor:
         Raises:
           ValueError: training has not begun.
         """
-        if not self._begun:
-            raise ValueError("end called without begin.")
-        self._max_steps, self._begun = None, False
+        if not self._trains:
+            raise ValueError("The monitor has not begun.")
+        self._max_steps, self._trains = None, False
 
     def epoch_begin(self, epoch):
         """May be called at the begin of an epoch.
@@ -70,11 +70,11 @@ class BaseMonitor:
         Raises:
           ValueError: another epoch has not ended, or the number is negative.
         """
-        if self._current_epoch is not None:
-            raise ValueError("epoch_begin called twice without epoch_end.")
+        if self._epoch is not None:
+            raise ValueError(f"Epoch {self._epoch} has not ended.")
         if epoch < 0:
-            raise ValueError(f"Invalid epoch {epoch}.")
-        self._current_epoch = epoch
+            raise ValueError(f"There is no epoch {epoch}.")
+        self._epoch = epoch
 
     def epoch_end(self, epoch):
         """May be called at the end of an epoch.
@@ -85,9 +85,9 @@ class BaseMonitor:
         Raises:
           ValueError: it is not the current epoch.
         """
-        if self._current_epoch != epoch:
-            raise ValueError(f"epoch_end expected {self._current_epoch} but got {epoch}.")
-        self._current_epoch = None
+        if self._epoch != epoch:
+            raise ValueError(f"Epoch {epoch} ends during epoch {self._epoch}.")
+        self._epoch = None
 
     def step_begin(self, step):
         """Is called before a step.
@@ -102,8 +102,8 @@ class BaseMonitor:
           ValueError: the number is negative, or above the last step.
         """
         if step < 0 or (self._max_steps is not None and step > self._max_steps):
-            raise ValueError(f"Invalid step {step}.")
-        self._current_step = step
+            raise ValueError(f"There is no step {step}.")
+        self._running = step
         return []
 
     def step_end(self, step, output):
@@ -119,9 +119,9 @@ class BaseMonitor:
         Raises:
           ValueError: it is not the current step.
         """
-        if self._current_step != step:
-            raise ValueError(f"step_end expected {self._current_step} but got {step}.")
-        self._current_step = None
+        if self._running != step:
+            raise ValueError(f"Step {step} ends during step {self._running}.")
+        self._running = None
         return False
 
     def post_step(self, step, session):
@@ -144,8 +144,8 @@ class EveryN(BaseMonitor):
     def __init__(self, every_n_steps=100, first_n_steps=1):
         super().__init__()
         self._every_n_steps, self._first_n_steps = every_n_steps, first_n_steps
-        self._last_successful_step, self._last_active_step = None, 0
-        self._every_n_step_begin_called = False
+        self._newest, self._acted = None, 0
+        self._acts = False
 
     def every_n_step_begin(self, step):
         """Is called before a step in which the monitor acts.
@@ -188,12 +188,12 @@ class EveryN(BaseMonitor):
           What that returns, else an empty list.
         """
         super().step_begin(step)
-        self._every_n_step_begin_called = (
+        self._acts = (
             step <= self._first_n_steps
-            or step >= self._last_active_step + self._every_n_steps
+            or step >= self._acted + self._every_n_steps
             or step == self._max_steps
         )
-        return self.every_n_step_begin(step) if self._every_n_step_begin_called else []
+        return self.every_n_step_begin(step) if self._acts else []
 
     def step_end(self, step, output):
         """Calls `every_n_step_end` if the monitor acts in a step.
@@ -206,7 +206,7 @@ class EveryN(BaseMonitor):
           What that returns, else False.
         """
         super().step_end(step, output)
-        return self._every_n_step_begin_called and self.every_n_step_end(step, output)
+        return self._acts and self.every_n_step_end(step, output)
 
     def post_step(self, step, session):
         """Calls `every_n_post_step` if the monitor acts in a step.
@@ -216,10 +216,10 @@ class EveryN(BaseMonitor):
           session: the tf.Session.
         """
         super().post_step(step, session)
-        if self._every_n_step_begin_called:
+        if self._acts:
             self.every_n_post_step(step, session)
-            self._last_active_step = step
-        self._last_successful_step = step
+            self._acted = step
+        self._newest = step
 
     def end(self, session=None):
         """Calls `every_n_post_step` for the last step, unless it has been called.
@@ -228,8 +228,8 @@ class EveryN(BaseMonitor):
           session: the tf.Session, which is still open.
         """
         super().end(session=session)
-        if self._last_successful_step != self._last_active_step:
-            self.every_n_post_step(self._last_successful_step, session)
+        if self._newest != self._acted:
+            self.every_n_post_step(self._newest, session)
 
 
 class RunHookAdapterForMonitors(tf.train.SessionRunHook):
@@ -264,7 +264,7 @@ class RunHookAdapterForMonitors(tf.train.SessionRunHook):
         for monitor in self._monitors:
             named = monitor.step_begin(self._next_step) or []
             if not isinstance(named, list):
-                raise ValueError("Monitor.step_begin should return a list.")
+                raise ValueError(f"step_begin of {type(monitor).__name__} gave no list.")
             wanted.update({name: _find(session.graph, name) for name in named})
         return tf.train.SessionRunArgs({"step": self._global_step, "monitors": wanted})
 
@@ -301,7 +301,7 @@ def _find(graph, named):
         return graph.as_graph_element(named)
     tensors = graph.get_operation_by_name(named).outputs
     if len(tensors) != 1:
-        raise ValueError(f"Name {named} is ambiguous, as it has {len(tensors)} outputs.")
+        raise ValueError(f"{named}: the operation has {len(tensors)} results; name one of them.")
     return tensors[0]
 
 

@@ -91,7 +91,7 @@ class ValidationMonitor(EveryN):
           Whether to stop training.
         """
         if self._estimator is None:
-            raise ValueError("Missing call to set_estimator.")
+            raise ValueError("The monitor needs an estimator: call set_estimator.")
         now = time.monotonic()
         if self._looked is not None and now - self._looked < self._check_secs:
             return False
