@@ -225,10 +225,10 @@ def main(argv: list[str]) -> int:
     print()
     for finding in findings:
         print(f"Wrong: {finding.what}\n  remedy: {finding.remedy}")
-    if not findings and _supported(tensorflow) is versions.CANDIDATE:
-        print(f"TensorFlow {versions.CANDIDATE.tensorflow}, a pre-release, passed the tests.")
-    elif not findings:
-        print("The versions are a tested combination.")
+    if tensorflow and not findings:
+        is_candidate = _supported(tensorflow) is versions.CANDIDATE
+        candidate = f"TensorFlow {versions.CANDIDATE.tensorflow}, a pre-release, passed the tests."
+        print(candidate if is_candidate else "The versions are a tested combination.")
     return 1 if failed or findings else 0
 
 
