@@ -61,8 +61,8 @@ SUPPORTED = (
     Supported("2.21.0", ((3, 10), (3, 13)), ("tf-keras==2.21.*",)),
 )
 
-# A pre-release of the next TensorFlow. The tests pass on it, with the tf-keras of the release
-# before: there is none of its own yet. Only who asks for it gets it.
+# A pre-release of the next TensorFlow. The bridge's tests pass on it, with the tf-keras of the
+# release before: there is none of its own yet. Only who asks for it gets it.
 CANDIDATE = Supported("2.22.0rc0", ((3, 10), (3, 13)), ("tf-keras==2.21.*",))
 
 

@@ -227,7 +227,7 @@ def main(argv: list[str]) -> int:
         print(f"Wrong: {finding.what}\n  remedy: {finding.remedy}")
     if tensorflow and not findings:
         is_candidate = _supported(tensorflow) is versions.CANDIDATE
-        candidate = f"TensorFlow {versions.CANDIDATE.tensorflow}, a pre-release, passed the tests."
+        candidate = f"The bridge's tests passed on {versions.CANDIDATE.tensorflow}, a pre-release."
         print(candidate if is_candidate else "The versions are a tested combination.")
     return 1 if failed or findings else 0
 
