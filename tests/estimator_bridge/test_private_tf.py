@@ -70,6 +70,12 @@ def _id(name):
     return f"{name}-{native[0]}-{native[-1]}" + (f"-shim-{by_shim[-1]}" if by_shim else "")
 
 
+def test_the_table_reaches_from_the_oldest_version_to_the_pre_release():
+    ends = (versions.SUPPORTED[0], versions.CANDIDATE)
+    first, last = (versions.parse(one.tensorflow)[:2] for one in ends)
+    assert (first, last) == (private_tf._FIRST, private_tf._LAST)
+
+
 def _uses():
     """Yields (file, private name, attribute; None for the import itself) of the whole package."""
     for path in sorted(PACKAGE.rglob("*.py")):
