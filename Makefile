@@ -58,7 +58,7 @@ demo:
 
 test:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) --dist=loadfile --no-loadscope-reorder \
-	    -m "$(MARK)" --timeout=$(LIMIT) --max-worker-restart=2 $(ARGS)
+	    -m "$(MARK)" --timeout=$(LIMIT) --max-worker-restart=0 $(ARGS)
 
 test-quick: MARK = quick and not long
 test-quick: test

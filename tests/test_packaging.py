@@ -377,7 +377,13 @@ def test_the_next():
 @pytest.mark.skipif(sys.platform != "linux", reason="a mutex of Linux")
 def test_a_test_that_is_stuck_outside_python_fails_after_its_limit(tmp_path):
     (tmp_path / "test_it.py").write_text(WAITS_OUTSIDE_PYTHON)
-    options = ["-pconftest", "-pno:cacheprovider", "-n1", "--timeout=1", f"--rootdir={tmp_path}"]
+    for number in range(3):
+        (tmp_path / f"test_other_{number}.py").write_text("def test_other(): pass")
+    options = ["-pconftest", "-pno:cacheprovider", "-n2", "--timeout=1", f"--rootdir={tmp_path}"]
+    # As make test does.
+    options += re.findall(
+        "--(?:dist|no-loadscope|max-worker)[^ ]*", (ROOT / "Makefile").read_text()
+    )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, tmp_path],
         cwd=tmp_path,
@@ -386,9 +392,46 @@ def test_a_test_that_is_stuck_outside_python_fails_after_its_limit(tmp_path):
         text=True,
         timeout=120,
     )
-    assert "1 failed, 2 passed" in done.stdout
+    assert "1 failed, 4 passed" in done.stdout
     assert "crashed while running 'test_it.py::test_stuck'" in done.stdout
     assert re.search(r"Timeout \(0:00:02\)!(.|\n)* in test_stuck", done.stderr), done.stderr
+
+
+STUCK_OUTPUT = """\
+...Timeout (0:08:30)!
+Thread 0x00007f78557e06c0 (most recent call first):
+  File "python3.11/threading.py", line 327 in wait
+  File "tensorflow/python/summary/writer/event_file_writer.py", line 261 in get
+
+Thread 0x00007f78547de6c0 (most recent call first):
+  <no Python frame>
+
+Thread 0x00007f78a759f6c0 (most recent call first):
+  File "tests/test_it.py", line 3 in test_stuck
+F
+FAILED tests/test_it.py::test_stuck - worker 'gw0' crashed while running it
+=== 1 failed, 2 passed in 3.22s ===
+"""
+
+
+def test_the_matrix_repeats_what_failed_at_the_end(matrix, monkeypatch, capsys):
+    def run(command, secs, read):
+        for line in STUCK_OUTPUT.splitlines(keepends=True):
+            read(line)
+        return 1
+
+    monkeypatch.setattr(matrix, "_run_group", run)
+    installed = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(matrix.Version, "install", lambda version: installed)
+    version = matrix.Version("2.15", {"3.11": "python3.11"})
+    assert matrix.run([version], full=False, strict=False) is False
+    assert re.sub(r", \d+ s\)", ")", capsys.readouterr().out).splitlines()[-5:] == [
+        f"{version}: FAILED: 1 failed, exit status 1 (not matrix and not newest)",
+        "  FAILED tests/test_it.py::test_stuck - worker 'gw0' crashed while running it",
+        "  Thread 0x00007f78a759f6c0 (most recent call first):",
+        '    File "tests/test_it.py", line 3 in test_stuck',
+        "2 passed, 1 failed",
+    ]
 
 
 def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, capsys):

@@ -102,6 +102,9 @@ class Version:
         self.python = next((python for python in PREFERRED[tensorflow] if python in pythons), None)
         self.program = pythons.get(self.python)
         self.num_passed = self.num_failed = 0
+        # Lines of the output that are worth repeating at the end: of a long output, the middle may
+        # be lost.
+        self.findings = []
         self.verdict = f"not run: no Python {' or '.join(PREFERRED[tensorflow])} on this machine"
 
     def install(self):
@@ -125,12 +128,16 @@ class Version:
         if self.tensorflow == WHOLE_SUITE[0]:
             command.append("ARGS=--cov --cov-report=")
         closing = reason = ""
+        stacks = _Stacks()
 
         def read(line):
             nonlocal closing, reason
             write(line)
             closing = line if re.search(r"\d+ \w+.* in [\d.]+s", line) else closing
             reason = f", {line.strip()}" if "Required test coverage" in line else reason
+            if line.startswith(("FAILED ", "ERROR ")):
+                self.findings.append(line)
+            stacks.read(line)
 
         secs = NEWEST_SECS if self.tensorflow == WHOLE_SUITE[0] else OTHER_SECS
         status = _run_group(command, FULL_SECS if full else secs, read)
@@ -139,6 +146,7 @@ class Version:
         if status == 0:
             self.verdict = f"{self.num_passed} passed"
         else:
+            self.findings += stacks.lines
             self.verdict = f"FAILED: {self.num_failed} failed, exit status {status}{reason}"
             self.num_failed = max(self.num_failed, 1)
 
@@ -160,6 +168,28 @@ class Version:
 
     def __str__(self):
         return f"TensorFlow {environment.pinned(self.tensorflow)}, Python {self.python or '-'}"
+
+
+class _Stacks:
+    """Finds the stacks of stuck threads in an output, without the threads that have no work."""
+
+    _IDLE = ("<no Python frame>", "event_file_writer.py")
+    _MOST_LINES = 100
+
+    def __init__(self):
+        self._threads = []
+
+    def read(self, line):
+        if line.startswith(("Thread 0x", "Current thread 0x")):
+            self._threads.append([line])
+        elif self._threads and line.startswith("  "):
+            self._threads[-1].append(line)
+
+    @property
+    def lines(self):
+        busy = ["".join(one) for one in self._threads]
+        busy = [one for one in busy if not any(word in one for word in self._IDLE)]
+        return "".join(busy).splitlines(keepends=True)[: self._MOST_LINES]
 
 
 def _run_group(command, secs, read):
@@ -245,6 +275,7 @@ def run(versions, full, strict):
     print()
     for version in versions:
         print(f"{version}: {version.verdict}")
+        sys.stdout.writelines(f"  {finding}" for finding in version.findings)
     num_failed = sum(version.num_failed for version in versions)
     if strict:
         num_failed += sum(not version.program for version in versions)
