@@ -2,6 +2,7 @@
 
 import sys
 
+from estimator_bridge.command_line.end import leave
 from trainer.gating.command import main
 
 
@@ -11,7 +12,7 @@ def run_as_program(argv: list[str]) -> None:
     Args:
         argv: the arguments after the program's name.
     """
-    sys.exit(main(argv))
+    leave(main(argv))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 import sys
 
+from estimator_bridge.command_line.end import leave
 from trainer.prediction.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -6,6 +6,7 @@ import traceback
 from typing import Optional
 
 import estimator_bridge
+from estimator_bridge.command_line.end import leave
 from estimator_bridge.output.terminal import tolerate_closed_output
 from trainer import config as config_lib
 from trainer.api.jobs import Host, announce_error, run_in_workspace
@@ -74,7 +75,7 @@ def run_as_program(argv: Optional[list[str]] = None) -> None:
     Args:
         argv: the command line, without the program's name; None: that of this process.
     """
-    sys.exit(main(sys.argv[1:] if argv is None else argv))
+    leave(main(sys.argv[1:] if argv is None else argv))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ The asking process declares itself the parent of orphans (PR_SET_CHILD_SUBREAPER
 twice, and the process between ends: so the program becomes a child of the asking process.
 """
 
-import atexit
 import contextlib
 import ctypes
 import gc
@@ -20,7 +19,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
@@ -265,27 +263,7 @@ def _become(request: dict[str, Any]) -> None:
         sys.modules["numpy"].random.seed()
     program = request["program"]
     sys.argv = [program, *request["arguments"]]
-    try:
-        sys.modules[program].run_as_program(request["arguments"])
-    except SystemExit as end:
-        if isinstance(end.code, (int, type(None))):
-            _exit(end.code or 0)
-        raise
-
-
-def _exit(status: int) -> None:
-    """Ends this process as Python does, but leaves out that each module is taken apart.
-
-    That would write to pages which are shared with the server, so that the system copies them. It
-    takes a tenth of the processor time of a short trial.
-    """
-    # Waits for threads that are not daemons, as Python does first of all.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
+    sys.modules[program].run_as_program(request["arguments"])
 
 
 if __name__ == "__main__":
