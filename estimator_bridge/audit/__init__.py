@@ -13,6 +13,7 @@ The modules, in the order in which they run:
   table.py        looks symbols up in symbols/*.json (private.py: private modules; supplied.py: what
                   the bridge supplies)
   findings.py     lists the uses of known symbols
+  obstacles.py    finds what in the files themselves prevents a program from running
   verdict.py      computes the verdict of each program, the effort and the order of a migration
   report.py       collects the result and renders JSON; text.py and html.py render it for people
   command.py      the command line

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
-from ..user_files import notebook_cells
+from ..user_files import notebook_cells, python_2
 
 __all__ = ["Parsed", "Problem", "find", "parse", "read"]
 
@@ -24,8 +24,6 @@ _SUFFIXES = (".py", notebook_cells.SUFFIX)
 # Largest file that is read, in bytes. The syntax tree of a source takes a hundred times its size.
 _MAX_BYTES = {".py": 4 << 20, notebook_cells.SUFFIX: notebook_cells.MAX_BYTES}
 _MAX_SOURCE = 4 << 20
-# Characters of a line that are searched for Python 2; some patterns take quadratic time.
-_SEARCHED = 400
 _DECLARES = re.compile(rb"^[ \t\f]*#.*coding[:=]", re.M)
 # Folders without code of the audited project.
 _SKIPPED = frozenset(
@@ -49,19 +47,6 @@ _SKIPPED = frozenset(
         ".eggs",
     ]
 )
-
-_PYTHON_2 = (
-    (re.compile(r"^\s*print\s+[^\s=(.,)]|^\s*print\s*$|^\s*print\s*>>", re.M), "print statement"),
-    (re.compile(r"^\s*except\s+[\w.()\s,]+,\s*\w+\s*:", re.M), "except X, e"),
-    (re.compile(r"^\s*raise\s+[\w.]+\s*,", re.M), "raise X, message"),
-    (re.compile(r"^\s*exec\s+['\"\w]", re.M), "exec statement"),
-    (re.compile(r"\bur['\"]"), "ur'' string"),
-    (re.compile(r"[\w)\]]\s*<>\s*[\w(\[]"), "operator <>"),
-    (re.compile(r"(?<![\w.])0[0-7]+(?![\w.])|(?<![\w.])\d+[lL]\b"), "number like 0777 or 10L"),
-    (re.compile(r"\blambda\s*\(|def\s+\w+\s*\([^)]*\("), "tuple parameter"),
-    (re.compile(r"`[^`\n]+`"), "backticks"),
-)
-PYTHON_2_REMEDY = "convert it with 2to3 -w first (part of Python up to 3.12)"
 
 
 class Problem(NamedTuple):
@@ -206,15 +191,11 @@ def _parse_source(text: str) -> tuple[Optional[ast.Module], Optional[Problem]]:
 
 
 def _syntax_problem(text: str, error: SyntaxError) -> Problem:
-    line = error.lineno or 0
-    lines = text.splitlines()
-    wrong = lines[line - 1][:_SEARCHED] if 0 < line <= len(lines) else ""
-    for pattern, name in _PYTHON_2:
-        if pattern.search(wrong):
-            return Problem(f"Python 2 source ({name}); {PYTHON_2_REMEDY}", line)
-    if isinstance(error, TabError):
-        return Problem(f"Python 2 source (tabs and spaces mixed); {PYTHON_2_REMEDY}", line)
-    return Problem(f"cannot be parsed: {error.msg}", line)
+    what = python_2.describe_syntax(text, error)
+    divisions = python_2.find_divisions(text) if what else []
+    if divisions:
+        what += f". {python_2.DIVISION.format(python_2.format_lines(divisions))}"
+    return Problem(what or f"cannot be parsed: {error.msg}", error.lineno or 0)
 
 
 def _parse_notebook(data: bytes) -> Parsed:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import era
 from ..era import choice
-from . import starting
+from . import obstacles, starting
 from .files import Reading
 from .findings import Finding, import_graph
 from .implicit import Implicit, find_implicit
@@ -125,13 +125,7 @@ def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
-    broken: dict[str, list[str]] = {}
-    for path, problem in reading.problems:
-        where = f"line {problem.line}: " if problem.line else ""
-        broken.setdefault(path, []).append(where + problem.what)
-    for path, facts in reading.facts.items():
-        for line, what in facts.outdated.stops:
-            broken.setdefault(path, []).append(_where(reading, path, line) + what)
+    found = obstacles.find(reading)
     result = []
     for path in reading.paths:
         own = reading.facts.get(path)
@@ -142,17 +136,10 @@ def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
             continue
         files = _reached(path, graph)
         used = [finding for name in files for finding in by_path.get(name, ())]
-        problems = [(name, text) for name in files for text in broken.get(name, ())]
+        problems = [problem for name in files for problem in found.get(name, ())]
         if any(finding.symbol.kind != "tf2" for finding in used):
             result.append(_entry(reading, path, how, files, used, problems))
     return result
-
-
-def _where(reading: Reading, path: str, line: int) -> str:
-    """Returns "line 3: ", of a notebook "cell 2, line 3: "."""
-    parsed = reading.places.get(path)
-    cell, line = parsed.place(line) if parsed else (0, line)
-    return f"cell {cell}, line {line}: " if cell else f"line {line}: "
 
 
 def _entry(
@@ -161,19 +148,21 @@ def _entry(
     how: str,
     files: Sequence[str],
     used: Sequence[Finding],
-    problems: Sequence[tuple[str, str]],
+    problems: Sequence[obstacles.Obstacle],
 ) -> Entry:
     start = starting.find_start(path, files, reading) if how != "notebook" else starting.Start()
     implicit = find_implicit(path, files, start, reading) if how != "notebook" else []
-    problems = [
-        *problems,
-        *((one.path, f"line {one.line}: {one.text}") for one in implicit if one.is_ambiguous),
-    ]
     stops = {mode: _places(used, mode) for mode in ("", "--tf1")}
     mode = min(
         stops, key=lambda name: (bool(stops[name]), _port(stops[name]), len(stops[name]), name)
     )
     edits = stops[mode]
+    is_for_python_2 = any("Python 2" in one.text for one in problems)
+    problems = [
+        *(one for one in problems if not (mode and one.is_supplied)),
+        *(obstacles.Obstacle(one.path, f"line {one.line}: {one.text}") for one in implicit
+          if one.is_ambiguous),
+    ]  # fmt: skip
     if not edits and not problems:
         needs_bridge = any(one.symbol.bridge and not one.guarded for one in used)
         verdict = mode or ("plain" if needs_bridge else "today")
@@ -203,12 +192,14 @@ def _entry(
                if any(name.startswith(f"tf.contrib.{package}.") for name in names)}  # fmt: skip
     if needed:
         text += "; needs " + ", ".join(PACKAGES[name] for name in sorted(needed))
+    if is_for_python_2:
+        text += obstacles.describe_divisions(files, reading)
     total = Effort(
-        0.5 + _run_hours(edits) + 0.5 * len({name for name, _ in problems}), effort(used).keras
+        0.5 + _run_hours(edits) + 0.5 * len({one.path for one in problems}), effort(used).keras
     )
     return Entry(
-        path, how, tuple(files), verdict, text, command, mode, tuple(edits), tuple(problems),
-        len(used), total, tuple(implicit)
+        path, how, tuple(files), verdict, text, command, mode, tuple(edits),
+        tuple((one.path, one.text) for one in problems), len(used), total, tuple(implicit)
     )  # fmt: skip
 
 

@@ -16,7 +16,13 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Optional
 
-__all__ = ["ModuleSupplier", "around_import", "call_when_imported", "prefer_folders"]
+__all__ = [
+    "AliasLoader",
+    "ModuleSupplier",
+    "around_import",
+    "call_when_imported",
+    "prefer_folders",
+]
 
 
 class _ImportWatch(importlib.abc.MetaPathFinder):
@@ -84,20 +90,34 @@ def call_when_imported(fullname: str, callback: Callable[[], None]) -> None:
         around_import(fullname, then_call)
 
 
-class _AliasLoader(importlib.abc.Loader):
-    """Loads another module under a second name."""
+class AliasLoader(importlib.abc.Loader):
+    """Loads another module under a second name.
+
+    Args:
+      source: name of the module that is loaded.
+    """
 
     def __init__(self, source: str):
-        self._source = source
+        self.source = source
         self._own_spec: Any = None
 
     def create_module(self, spec):
-        module = importlib.import_module(self._source)
+        """Imports the module and returns it (see importlib.abc.Loader).
+
+        Args:
+          spec: not used.
+        """
+        module = importlib.import_module(self.source)
         # The import system sets the spec of the alias on the module; exec_module restores its own.
         self._own_spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
+        """Gives the module its own spec again (see importlib.abc.Loader).
+
+        Args:
+          module: the module.
+        """
         module.__spec__ = self._own_spec
 
 
@@ -157,7 +177,7 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
             return None
         if source not in sys.modules and importlib.util.find_spec(source) is None:
             return None
-        return importlib.machinery.ModuleSpec(fullname, _AliasLoader(source))
+        return importlib.machinery.ModuleSpec(fullname, AliasLoader(source))
 
 
 class _FolderFirst(importlib.abc.MetaPathFinder):

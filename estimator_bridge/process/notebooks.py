@@ -21,6 +21,7 @@ from ..era import TF1, advice, declared, format_version
 from ..errors import BridgeError
 from ..output import terminal
 from ..user_files import notebook_cells
+from . import python_2
 from .importing import call_when_imported
 
 __all__ = ["adapt", "load", "run"]
@@ -52,7 +53,7 @@ def adapt(version: Optional[tuple[int, int]]) -> None:
 
     def advise(done: Any) -> None:
         error = done.error_before_exec or done.error_in_exec
-        remedy = advice.describe(error, version) if error else None
+        remedy = error and (advice.describe(error, version) or python_2.describe(error, version))
         if remedy and "ipykernel" in sys.modules:
             remedy = remedy.replace("estimator_bridge run", "estimator_bridge kernel")
         if remedy:

@@ -23,7 +23,7 @@ import unittest
 from estimator_bridge import old_packages
 from estimator_bridge.old_packages import workers
 from estimator_bridge.old_packages.missing import set_missing
-from estimator_bridge.process import python_calls
+from estimator_bridge.process import python_2, python_calls
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
 from estimator_bridge.tf1 import stdlib
@@ -106,4 +106,6 @@ def install(version: tuple[int, int]) -> None:
     """
     _standard_library()
     old_packages.install(version)
+    if version <= python_2.LAST:
+        python_2.install()
     workers.call_first(install, version)

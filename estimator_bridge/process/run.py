@@ -22,7 +22,7 @@ from ..errors import BridgeError
 from ..output import terminal
 from ..tf1 import generators
 from ..user_files import notebook_cells
-from . import batch_first, children, notebooks
+from . import batch_first, children, notebooks, python_2
 from .importing import prefer_folders
 
 __all__ = ["Target", "main", "parse"]
@@ -196,10 +196,9 @@ def _set_first_path(entry: str) -> None:
             sys.path.append(sys.path.pop(sys.path.index(home, 1)))
 
 
-def _run_file(path: str) -> None:
+def _run_file(path: str, module: types.ModuleType) -> None:
     """Does what `python path` does with a source or byte-code file."""
     path = os.path.abspath(path)
-    module = _new_main()
     module.__file__ = path
     vars(module)["__cached__"] = None
     if path.endswith(".pyc"):
@@ -223,32 +222,33 @@ def _is_container(path: str) -> bool:
 _run_module: Callable[..., Any] = vars(runpy)["_run_module_as_main"]
 
 
-def _run(target: Target, cells: Optional[list[notebook_cells.Cell]]) -> None:
+def _run(
+    target: Target, cells: Optional[list[notebook_cells.Cell]], module: types.ModuleType
+) -> None:
     """Runs the program.
 
     Args:
       target: the program.
       cells: those of a notebook; None for other programs.
+      module: its `__main__`.
     """
     if target.is_module:
         sys.argv = ["-m", *target.args]
         _set_first_path(os.getcwd())
-        _new_main()
         _run_module(target.name)
         return
     sys.argv = [target.name, *target.args]
     if _is_container(target.name):
         sys.path.insert(0, os.path.abspath(target.name))
-        _new_main()
         _run_module("__main__", False)
     else:
         if cells is None:
             _set_first_path(os.path.dirname(os.path.realpath(target.name)))
-            _run_file(target.name)
+            _run_file(target.name, module)
         else:
             # As in Jupyter, modules are found in the current folder, also after %cd.
             _set_first_path("")
-            notebooks.run(target.name, cells, _new_main())
+            notebooks.run(target.name, cells, module)
 
 
 def _own_frames_removed(traceback: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
@@ -295,18 +295,26 @@ def main(argv: list[str]) -> int:
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
     notebooks.adapt(version)
+    main_module = _new_main()
+    if version is not None and version <= python_2.LAST:
+        sources = [cell.source for cell in cells or ()]
+        python_2.complete(main_module, sources or [python_2.read_source(_find_source(target))])
     try:
-        _run(target, cells)
+        _run(target, cells, main_module)
     except SystemExit:
         raise
     except BaseException as error:
+        problem = python_2.describe_syntax(error) if cells is None else ""
+        if problem:
+            print(f"estimator_bridge run: {problem}", file=sys.stderr)
+            return 2
         # The traceback is printed here, by the program's own hook if it has set one. The error is
         # then raised again, because Python sets the exit status, and sends the signal after a
         # KeyboardInterrupt.
         error.__traceback__ = _own_frames_removed(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
-        remedy = advice.describe(error, version) if cells is None else None
-        if remedy:
+        remedy = advice.describe(error, version) or python_2.describe(error, version)
+        if remedy and cells is None:
             print(remedy, file=sys.stderr)
         if isinstance(error, BridgeError):
             # The program used a name that is not supplied; the traceback shows the line.

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 def stops(source):
-    return [text for _, text in find_outdated(ast.parse(textwrap.dedent(source))).stops]
+    return [stop.what for stop in find_outdated(ast.parse(textwrap.dedent(source))).stops]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,14 @@ def stops(source):
         ("xrange(3)", "there is no xrange; write range"),
         ("import cPickle as pickle", "there is no module cPickle; import pickle"),
         ("from ConfigParser import SafeConfigParser", "no module ConfigParser"),
+        ("found.has_key(key)", "no .has_key(); write key in"),
+        ("from itertools import izip", "no itertools.izip; write zip"),
+        ("import os\nos.getcwdu()", "no os.getcwdu; write os.getcwd"),
+        ("sorted(x, cmp=compare)", "sorted() has no cmp; write key=functools.cmp_to_key(...)"),
+        ("x.sort(cmp=compare)", "sort() has no cmp"),
+        ("csv.reader(open(path, 'rb'))", "csv reads and writes text; open the file without b"),
+        ("print >>sys.stderr, x", "print is a function"),
+        ("print('%s') % x", "print is a function"),
     ],
 )
 def test_what_fails_in_python_3_is_named(source, message):
@@ -49,6 +57,10 @@ def test_what_fails_in_python_3_is_named(source, message):
         "len(d.keys())",
         "def f(unicode): return unicode",
         "from .commands import run",
+        "csv.reader(open(path)), reader(open(path, 'rb'))",
+        "pairs.sort(key=first)",
+        "from six.moves.urllib.parse import urlencode\nurlencode(x)",
+        "print('%s' % x)",
     ],
 )
 def test_what_works_or_is_guarded_is_left_out(source):
@@ -74,6 +86,45 @@ def test_the_verdict_counts_places_and_names_packages(tmp_path):
     (entry,) = audit(str(tmp_path)).entries
     assert entry.text.startswith("runs unchanged under the bridge; needs tensorflow-ranking, ")
     assert entry.command == "python -m estimator_bridge run main.py"
+
+
+def test_what_tf1_supplies_is_no_edit_and_divisions_are_named(tmp_path):
+    main = (
+        "import tensorflow as tf\nimport helper\nimport cPickle\n"
+        "if __name__ == '__main__':\n    tf.app.run()\n"
+    )
+    helper = (
+        "def f(d):\n    for i in xrange(len(d) / 2):\n        unicode(i)\n"
+        "    return d.iteritems(), 1 / 2., x / y, int(x) / 2\n"
+    )
+    (tmp_path / "main.py").write_text(main)
+    (tmp_path / "helper.py").write_text(helper)
+    (entry,) = audit(str(tmp_path)).entries
+    check = "Python 2 divides integers without a fraction: check / in helper.py, {}, and write //"
+    assert entry.text == f"runs unchanged with --tf1. {check.format('lines 2 and 4')} for it"
+    assert entry.command == "python -m estimator_bridge run --tf1 main.py"
+    # A name that the file asks for is not supplied in it.
+    asks = "def g(x):\n    try:\n        unicode\n    except NameError:\n        return x\n"
+    (tmp_path / "helper.py").write_text(helper + asks + "execfile(x)\n")
+    (entry,) = audit(str(tmp_path)).entries
+    assert entry.text.startswith("needs these 2 edits, then runs with --tf1. Python 2 divides")
+    assert [text.partition(": Python 2: ")[2] for _, text in entry.broken] == [
+        "there is no unicode; write str",
+        "there is no execfile; write exec(open(...).read())",
+    ]
+    (tmp_path / "helper.py").write_text("from __future__ import division\n" + helper)
+    (entry,) = audit(str(tmp_path)).entries
+    assert entry.text == "runs unchanged with --tf1"
+
+
+def test_the_syntax_of_python_2_comes_with_its_divisions(tmp_path):
+    (tmp_path / "main.py").write_text("import tensorflow as tf\nprint 'a/b'\nn = rows / size\n")
+    ((_, line, why),) = audit(str(tmp_path)).passed_over
+    assert line == 2 and why == (
+        "Python 2 source (print statement); convert it with 2to3: pip install fissix, then python "
+        "-m fissix -w -n FILE. Python 2 divides integers without a fraction: check / in line 3, "
+        "and write // for it"
+    )
 
 
 def test_a_program_with_gan_needs_the_package_that_continues_it(tmp_path):
