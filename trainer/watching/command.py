@@ -208,7 +208,6 @@ def _watch(
 ) -> report.Outcome:
     plans, state = intake.plans, intake.state
     schema = plans.schema
-    state.follow_moves({log.file.path: log.mark for log in files})
     _check_names(values, files, state)
     new_rows, problems = read_new(files, intake)
     rows = sum(one.rows for one in state.list_files().values())

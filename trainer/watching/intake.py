@@ -15,6 +15,7 @@ from trainer.metrics.grouping import group
 from trainer.schema import Column, Schema, Statistics
 from trainer.watching.batches import MILLISECONDS, Batch, Wanted
 from trainer.watching.collecting import Collector
+from trainer.watching.contents import Beginnings, find_first, follow_moves
 from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import Plan, Sketch, plan_columns, plan_scores, sketch
 from trainer.watching.state import (
@@ -192,13 +193,14 @@ def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
         TemporaryError: a bucket does not respond, or another watch writes the state.
     """
     state, console = intake.state, intake.console
+    changed = follow_moves(files, state)
     total, problems = 0, []
     progress = Progress(console, "reading the log", "files", len(files))
     for file in files:
         try:
             # Another watch may read the same files; it waits here, and then finds them read.
             with state.transaction():
-                total += _read_file(file, intake)
+                total += _read_file(file, changed.get(file.file.path, Beginnings({})), intake)
         except TemporaryError:
             raise
         except UserError as error:
@@ -208,22 +210,21 @@ def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
     return total, problems
 
 
-def _read_file(file: LogFile, intake: Intake) -> int:
+def _read_file(file: LogFile, beginnings: Beginnings, intake: Intake) -> int:
     state, console = intake.state, intake.console
     path = file.file.path
     seen = state.find_file(path)
     if seen is not None and seen.mark == file.mark:
         return 0
-    size = int(file.mark.split()[0])
-    if seen is not None and size < int(seen.mark.split()[0]):
-        raise UserError(
-            f"{path}: is shorter than when it was last read; write new requests to a new file"
-        )
+    _check_size(file, seen)
     progress, rows, future = ReadState(), 0, 0
     before = seen or Seen("", 0, 0, 0, "")
+    first, origin = find_first(path, before, beginnings, state)
+    if origin:
+        console.warn(f"{path}: begins with the {first:,} records of {origin}; they count once")
     sketches: dict[SketchKey, Sketch] = {}
     purposes: set[str] = set()
-    for batch in read_log(file.file, intake.wanted, before.records, progress):
+    for batch in read_log(file.file, intake.wanted, first, progress):
         rows += batch.columns.num_rows
         times, replaced = _choose_times(batch.times, file.time)
         future += replaced
@@ -236,19 +237,13 @@ def _read_file(file: LogFile, intake: Intake) -> int:
                 purposes.add(purpose)
     state.add_sketches(sketches)
     for purpose in sorted(purposes):
-        state.note_part(purpose, path, before.records, progress.records)
-    for problem in progress.list_problems(path):
-        state.note_problem(problem)
+        state.note_part(purpose, path, first, progress.records)
+    _tell_skipped(path, progress, intake)
     if future:
         state.note_problem(
             f"{path}: the time of {future:,} of {rows:,} rows is in the future; they count for the "
             "time of the file; check the clock of the server and the unit of the time"
         )
-    if progress.tail:
-        console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
-    without = progress.skipped - progress.unreadable
-    if without:
-        console.warn(f"{path}: {without:,} records without a row are skipped")
     noted = Seen(
         file.mark,
         progress.records,
@@ -256,8 +251,27 @@ def _read_file(file: LogFile, intake: Intake) -> int:
         before.skipped + progress.skipped,
         progress.tail,
     )
-    state.note_file(path, noted)
+    state.note_file(path, noted, beginnings.whole)
     return rows
+
+
+def _tell_skipped(path: str, progress: ReadState, intake: Intake) -> None:
+    """Notes and prints which records of a file were not read."""
+    for problem in progress.list_problems(path):
+        intake.state.note_problem(problem)
+    if progress.tail:
+        intake.console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
+    without = progress.skipped - progress.unreadable
+    if without:
+        intake.console.warn(f"{path}: {without:,} records without a row are skipped")
+
+
+def _check_size(file: LogFile, seen: Optional[Seen]) -> None:
+    if seen is not None and int(file.mark.split()[0]) < int(seen.mark.split()[0]):
+        raise UserError(
+            f"{file.file.path}: is shorter than when it was last read; write new requests to a new "
+            "file"
+        )
 
 
 def _choose_times(logged: np.ndarray, file_time: float) -> tuple[np.ndarray, int]:

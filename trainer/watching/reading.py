@@ -25,6 +25,8 @@ from trainer.watching.prediction_logs import LogParser
 # Number of rows in a batch, which bounds the memory. Batches of JSON and TFRecord rows are smaller,
 # because these rows are first Python objects.
 BATCH_ROWS, TABLE_ROWS = 8_192, 65_536
+# Bytes at the start of a file from which its format is recognised, even if they are compressed.
+HEAD_BYTES = 1024
 # Maximum size of the last line of a CSV file that is recognised as incomplete.
 TAIL_BYTES = 1 << 20
 # Maximum number of names in a message.
@@ -123,19 +125,21 @@ def find_logs(patterns: list[str], option: str) -> list[LogFile]:
 
 def _inspect(path: str) -> DataFile:
     try:
-        head = storage.read_head(path, 12)
+        head = storage.read_head(path, HEAD_BYTES)
     except OSError:
         # Whoever reads the file says why.
         head = b""
     gzipped = head.startswith(GZIP)
+    if gzipped:
+        with contextlib.suppress(zlib.error):
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head)
     name = path.lower().removesuffix(".gz")
     if head.startswith(PARQUET):
         return DataFile(path, "parquet", False)
     if name.endswith(JSON_SUFFIXES) or head.lstrip().startswith(b"{"):
         return DataFile(path, "json", gzipped)
     if "tfrecord" not in name and (name.endswith((".csv", ".txt")) or head[4:8] != bytes(4)):
-        # A compressed file shows nothing of its content.
-        return DataFile(path, "csv" if not gzipped or ".csv" in name else "tfrecord", gzipped)
+        return DataFile(path, "csv", gzipped)
     return DataFile(path, "tfrecord", gzipped)
 
 
@@ -173,7 +177,7 @@ def _list_names(file: DataFile) -> Iterator[set[str]]:
     elif file.format == "csv":
         yield set(_read_header(file))
     elif file.format == "json":
-        with _open_lines(file) as stream:
+        with open_content(file) as stream:
             for line in stream:
                 with contextlib.suppress(ValueError, RecursionError):
                     values = json.loads(line)
@@ -181,7 +185,15 @@ def _list_names(file: DataFile) -> Iterator[set[str]]:
                         yield set(values)
 
 
-def _open_lines(file: DataFile) -> BinaryIO:
+def open_content(file: DataFile) -> BinaryIO:
+    """Returns the content of a file, without compression.
+
+    Args:
+        file: the file; one in Cloud Storage is fetched first.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     opened: Any = gzip.open if file.gzipped else open
     stream: BinaryIO = opened(file.local_path, "rb")
     return stream
@@ -249,7 +261,7 @@ def _read_tfrecord(
 
 def _read_json(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     def list_rows() -> Iterator[Iterable[Row]]:
-        with _open_lines(file) as stream:
+        with open_content(file) as stream:
             for number, line in enumerate(stream):
                 if number < done:
                     continue

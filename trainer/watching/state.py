@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from trainer.inputs.file_identity import find_place
 from trainer.watching.database import Database
 from trainer.watching.sketches import Sketch
 
@@ -43,6 +42,18 @@ class Seen(NamedTuple):
     rows: int
     skipped: int
     tail: str
+
+
+class Content(NamedTuple):
+    """What a file contained when it was read.
+
+    Attributes:
+        length: number of bytes, without compression.
+        digest: their hash.
+    """
+
+    length: int
+    digest: str
 
 
 class Answer(NamedTuple):
@@ -117,36 +128,40 @@ class State(Database):
         )
         return {path: Seen(*rest) for path, *rest in found}
 
-    def note_file(self, path: str, seen: Seen) -> None:
+    def note_file(self, path: str, seen: Seen, content: Optional[Content]) -> None:
         """Records how far a file of requests has been read.
 
         Args:
             path: path of the file, as it is listed.
             seen: how far it has been read.
+            content: what it contained; None if unknown.
         """
         self._database.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", (path, _REQUESTS, *seen)
         )
+        if content is not None:
+            self._database.execute(
+                "INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", (path, *content)
+            )
 
-    def follow_moves(self, marks: Mapping[str, str]) -> None:
-        """Records the new paths of files of requests that were renamed, or are named differently.
+    def list_contents(self) -> dict[str, Content]:
+        """Returns path → what each file of requests contained when it was read, if known."""
+        found = self._database.execute("SELECT path, length, digest FROM contents")
+        return {path: Content(*rest) for path, *rest in found}
+
+    def move_files(self, moves: Mapping[str, tuple[str, str]]) -> None:
+        """Records the new paths of files of requests.
 
         Args:
-            marks: path → mark of each file that is listed now, see LogFile.
-
-        Raises:
-            TemporaryError: another process writes the state.
+            moves: path → new path, which may be the old path of another file, and mark.
         """
-        with self.transaction():
-            known = self.list_files()
-            gone = {path: one.mark for path, one in known.items() if path not in marks}
-            places = {key: path for path in gone for key in (gone[path], find_place(path))}
-            for path in marks.keys() - known.keys():
-                before = places.get(find_place(path)) or places.get(marks[path])
-                if before is not None and gone.pop(before, ""):
-                    for table in ("files", "parts"):
-                        statement = f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?"  # noqa: S608
-                        self._database.execute(statement, (path, before))
+        # Two steps, because logs move in chains: a to b, b to c.
+        steps = [(path, f"\n{place}", mark) for path, (place, mark) in moves.items()]
+        for before, after, mark in [*steps, *((one, one[1:], mark) for _, one, mark in steps)]:
+            for table in ("files", "parts", "contents"):
+                statement = f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?"  # noqa: S608
+                self._database.execute(statement, (after, before))
+            self._database.execute("UPDATE files SET mark = ? WHERE path = ?", (mark, after))
 
     def find_labels(self, path: str) -> str:
         """Returns the mark of a file of labels when it was read; "" if it has not been read.

@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import json
-import shutil
 import sqlite3
 
 import numpy as np
@@ -143,11 +142,12 @@ def test_rows_to_label_of_a_failed_run_are_chosen_by_the_next_one(different, wat
 
 
 def test_a_log_that_is_gone_before_its_replay_is_told(different, watch, log):
-    export, _ = different
+    export, rows = different
     with cut_off(export):
         watch(2, model=export)
     (log.folder / "a.jsonl").unlink()
-    shutil.copyfile(log.folder / "b.jsonl", log.folder / "c.jsonl")
+    lines = [json.dumps(row) + "\n" for row in rows[120:180]]
+    (log.folder / "c.jsonl").write_text("".join(lines))
     (log.folder / "b.jsonl").write_text("")
     found = watch(3, model=export)
     assert found["replay"]["rows"] == 60

@@ -108,6 +108,45 @@ def test_a_log_that_is_renamed_or_named_differently_is_not_read_again(watch, log
     assert found["new_rows"] == 400 and found["rows"] == 1200
 
 
+def _grow(path, log, day):
+    with path.open("a") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in log.rows(day, rows=100))
+
+
+def _compress(path, to):
+    to.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+
+def test_rotated_logs_are_counted_once(watch, log, tmp_path):
+    live, first, second = (log.folder / name for name in ("s.json", "s.json.1", "s.json.2.gz"))
+    log.write(0).rename(live)
+    watch(0)
+    for day in (1, 2):
+        # What was logged since the last run is in the file that is renamed.
+        _grow(live, log, day)
+        if first.exists():
+            _compress(first, second)
+        live.rename(first)
+        log.write(day, rows=600).rename(live)
+        assert watch(0)["new_rows"] == 700
+    (log.folder / "copy.json").write_bytes(live.read_bytes())
+    _compress(first, log.folder / "s.json.1.gz")
+    # As logrotate does with copytruncate.
+    _grow(live, log, 3)
+    first.write_bytes(live.read_bytes())
+    log.write(4).rename(live)
+    found = watch(0)
+    assert found["new_rows"] == 500 and found["rows"] == 2_300 and found["status"] == "green"
+    second.rename(log.folder / "again.gz")
+    assert watch(0)["new_rows"] == 0
+    for name in ("copy.json", "again.gz"):
+        (log.folder / name).rename(tmp_path / name)
+    extra = f"--requests={tmp_path / 'again.gz'},{log.folder}"
+    assert watch(0, extra, state="at once")["rows"] == 2_300
+    assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
+
+
 @pytest.mark.long
 def test_a_killed_watch_loses_and_doubles_nothing(watch, log, export, tmp_path, start_module):
     for day in range(15):
@@ -327,7 +366,7 @@ def test_a_log_that_is_gone_or_closed_keeps_no_other_from_being_read(watch, log,
     def refuse(path, mode):
         if path == paths[1]:
             raise PermissionError(errno.EACCES, "Permission denied", path)
-        return read_head(path, mode) if mode == 12 else open(path, mode)
+        return read_head(path, mode) if isinstance(mode, int) else open(path, mode)
 
     monkeypatch.setattr(reading, "list_paths", lambda pattern, option: paths)
     monkeypatch.setattr(storage, "read_head", refuse)
