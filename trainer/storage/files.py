@@ -210,20 +210,25 @@ def append_lines(path: Path, lines: Iterable[str]) -> None:
         lines: the lines, without line breaks.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; the error names it.
     """
     content = "".join(f"{line}\n" for line in lines).encode()
-    with path.open("ab+", buffering=0) as stream:
-        # Some file systems have no locks; there, one write appends to the end all the same.
-        with contextlib.suppress(OSError):
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        size = stream.seek(0, os.SEEK_END)
-        if size:
-            stream.seek(size - 1)
-            if stream.read(1) != b"\n":
-                content = b"\n" + content
-        while content:
-            content = content[stream.write(content) :]
+    try:
+        with path.open("ab+", buffering=0) as stream:
+            # Some file systems have no locks; there, one write appends to the end all the same.
+            with contextlib.suppress(OSError):
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            size = stream.seek(0, os.SEEK_END)
+            if size:
+                stream.seek(size - 1)
+                if stream.read(1) != b"\n":
+                    content = b"\n" + content
+            while content:
+                content = content[stream.write(content) :]
+    except OSError as error:
+        # Errors of open files do not.
+        error.filename = error.filename or str(path)
+        raise
 
 
 def checksum(stream: BinaryIO, size: int) -> str:

@@ -355,6 +355,53 @@ def test_a_file_that_an_earlier_step_writes_is_not_read_before(work, capfd):
     assert list_ran(events) == ["schema_infer"]
 
 
+# Writes down what a training would read; new data arrive while the check runs.
+ARRIVING = """
+import atexit, glob, os, sys
+def arrive():
+    number = len(glob.glob("new*.csv"))
+    if number < int(os.environ["ARRIVALS"]):
+        with open(f"new{number}.csv", "w") as stream:
+            stream.write("age,bought\\n" + os.environ["ROW"])
+if "trainer.schema" in sys.orig_argv:
+    atexit.register(arrive)
+elif "trainer.task" in sys.orig_argv:
+    os.mkdir("job")
+    with open("trained", "w") as stream:
+        stream.write(" ".join(sorted(glob.glob("*.csv"))))
+    os._exit(0)
+"""
+TRAIN = {
+    "command": "task",
+    "flags": {"job_dir": "job", "train_data": "*.csv", "data.schema_file": "schema.yaml"},
+}
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "row", "status", "ran"),
+    [
+        (1, "30.0,1\n", 0, ["schema_check", "schema_check", "task"]),
+        (1, "thirty,1\n", 3, ["schema_check", "schema_check"]),
+        (99, "30.0,1\n", 75, ["schema_check"] * 4),
+    ],
+)
+def test_data_that_arrive_after_their_check_are_checked(
+    work, monkeypatch, tmp_path, capfd, arrivals, row, status, ran
+):
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    monkeypatch.setenv("ARRIVALS", str(arrivals))
+    monkeypatch.setenv("ROW", row)
+    Path("sitecustomize.py").write_text(ARRIVING)
+    found, events = work(CHECK, TRAIN)
+    err = capfd.readouterr().err
+    assert found == status and list_ran(events) == ran, err
+    assert "task: *.csv has changed since schema_check read it; schema_check runs again" in err
+    if status == 0:
+        assert Path("trained").read_text() == "data.csv new0.csv"
+    assert Path("job").exists() == (status == 0)
+    assert ("task: *.csv changes again and again; repeat the command" in err) == (status == 75)
+
+
 def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, capfd):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     assert command.main(["run", "p.yaml"]) == 0
@@ -389,6 +436,15 @@ def test_a_command_is_printed_as_a_shell_takes_it(work, capfd):
     work({**FORCED, "flags": {**FORCED["flags"], "reason": "$(id)\x1b[2J"}})
     shown = [line for line in capfd.readouterr().err.splitlines() if "trainer.push" in line]
     assert "'--reason=$(id)\\x1b[2J'" in shown[0]
+
+
+def test_a_history_that_cannot_be_written_is_named(work, capfd):
+    Path("runs").mkdir()
+    # As a file on a full disk.
+    Path("runs/runs.jsonl").symlink_to("/dev/full")
+    assert work(CHECK) == (2, [])
+    err = capfd.readouterr().err
+    assert "runs/runs.jsonl: No space left on device; make room" in err, err
 
 
 def test_a_damaged_history_is_read(tmp_path):
