@@ -20,7 +20,7 @@ from trainer.config.commands import (
     open_storage,
     start_reading,
 )
-from trainer.console import show
+from trainer.console import Console, show
 from trainer.data_validation import drift
 from trainer.data_validation.check_pass import Checked, CheckPass
 from trainer.data_validation.drift import percent
@@ -30,6 +30,7 @@ from trainer.engines.running import run_pass
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
+from trainer.inputs.copied_files import describe_copies
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.scan import StreamingStatistics
@@ -117,6 +118,8 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     data = config_lib.load_config(None, {**given, **start_reading(values)}).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
     files = find_files(values.data, data.format, "data")
+    if copied := describe_copies(files):
+        Console().warn(f"--data: {copied}")
     findings, rows, bad_rows = check(files, schema, data, statistics, values.serving, engine)
     if values.format == "json":
         print(

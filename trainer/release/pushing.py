@@ -169,7 +169,7 @@ class Deployment:
             return None
         self._set_names(state, request)
         if request.keep is not None:
-            _choose_removed(state, request.keep)
+            self._choose_removed(state, request.keep)
         if state != before:
             self._write(state, generation)
         return version
@@ -219,12 +219,24 @@ class Deployment:
             state.pending, state.unfinished = None, _name_push(version)
             _record(state, pending)
             if keep is not None:
-                _choose_removed(state, keep)
+                self._choose_removed(state, keep)
             try:
                 self._write(state, generation)
                 return
             except storage.Superseded:
                 continue
+
+    def _choose_removed(self, state: State, keep: int) -> None:
+        """Marks versions for removal, except the newest ones and those that a server loads.
+
+        Versions whose folders others have removed do not count.
+        """
+        missing = self._list_missing(state)
+        newest = sorted(state.versions.keys() - {*missing})[-keep:]
+        removed = state.versions.keys() - {*newest, *state.list_served(missing)}
+        for version in removed:
+            del state.versions[version]
+        state.removing += sorted(removed)
 
     def _tidy(self) -> None:
         """Writes models.config; removes old versions and the remains of interrupted pushes."""
@@ -241,7 +253,11 @@ class Deployment:
             self._change(lambda changed: _forget(changed, done, state.unfinished))
 
     def _update_models_config(self) -> None:
-        self._folder.update_text(MODELS_CONFIG, lambda: self.read().render())
+        def render_all() -> str:
+            state = self.read()
+            return state.render(self._list_missing(state))
+
+        self._folder.update_text(MODELS_CONFIG, render_all)
         for label, name in LABEL_CONFIGS.items():
 
             def render(label: str = label) -> str:
@@ -324,12 +340,3 @@ def _forget(state: State, removed: set[int], unfinished: str) -> None:
     """Records that versions were removed and that models.config is up to date."""
     state.removing = [version for version in state.removing if version not in removed]
     state.unfinished = "" if state.unfinished == unfinished else state.unfinished
-
-
-def _choose_removed(state: State, keep: int) -> None:
-    """Marks versions for removal, except the newest ones and those that a server loads."""
-    kept = {*sorted(state.versions)[-keep:], *state.list_served()}
-    removed = [version for version in state.versions if version not in kept]
-    for version in removed:
-        del state.versions[version]
-    state.removing += removed

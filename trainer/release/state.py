@@ -129,14 +129,22 @@ class State(BaseModel):
         )
         return version if is_same else None
 
-    def list_served(self) -> list[int]:
-        """Returns the versions to load: those with a label, and the previous stable version."""
-        served = {*self.labels.values(), self.find_previous()}
+    def list_served(self, missing: Collection[int] = ()) -> list[int]:
+        """Returns the versions to load: those with a label, and the previous stable version.
+
+        Args:
+            missing: numbers of versions whose folders others have removed.
+        """
+        served = {*self.labels.values(), self.find_previous(missing)}
         return sorted(version for version in served if version is not None)
 
-    def render(self) -> str:
-        """Returns the models.config of TensorFlow Serving."""
-        return self._render(self.labels, self.list_served())
+    def render(self, missing: Collection[int] = ()) -> str:
+        """Returns the models.config of TensorFlow Serving.
+
+        Args:
+            missing: numbers of versions whose folders others have removed.
+        """
+        return self._render(self.labels, self.list_served(missing))
 
     def render_label(self, label: str) -> str:
         """Returns a TensorFlow Serving configuration with the version of one label.

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -162,6 +163,9 @@ def test_text_report(make, trained, tmp_path, capsys):
     assert main(argv) == 0
     text = capsys.readouterr().out
     assert "200 rows in 1 file(s) fit, 0 do not" in text and "Siddiqi" not in text
+    copy = shutil.copy(path, tmp_path / "copy.csv")
+    assert main([*argv[:2], f"--data={tmp_path}"]) == 0
+    assert f"--data: {copy} is a copy of {path}, so its rows count twice" in capsys.readouterr().err
     assert main([*argv, f"--statistics={trained / 'statistics.json'}"]) == 0
     text = capsys.readouterr().out
     assert "Siddiqi" in text

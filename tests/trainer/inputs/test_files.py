@@ -5,9 +5,12 @@ import gzip
 import lzma
 import zipfile
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from trainer.errors import UserError
+from trainer.inputs.copied_files import describe_copies
 from trainer.inputs.files import find_files
 
 
@@ -174,3 +177,25 @@ def test_a_file_that_is_not_parquet(tmp_path):
     (tmp_path / "a.parquet").write_text("x\n1\n")
     message = _refuse(tmp_path / "a.parquet")
     assert "not a Parquet file" in message and "write it again" in message
+
+
+def test_copies_are_told_but_not_empty_parts_and_partitions(tmp_path):
+    rows = "x\n" + "1\n" * 50_000
+    for name, text in (
+        ("a.csv", rows),
+        ("b.csv", rows[:-2] + "2\n"),
+        ("empty-1.csv", "x\n"),
+        ("empty-2.csv", "x\n"),
+        ("day=1/a.csv", rows),
+        ("day=2/a.csv", rows),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name in "pq":
+        pq.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / f"{name}.parquet")
+    assert describe_copies(_find(tmp_path, tmp_path / "day=*")) == ""
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    (tmp_path / "day=1/b.csv").write_text(rows)
+    told = describe_copies(_find(tmp_path, tmp_path / "day=*"))
+    first = f"{tmp_path / 'link.csv'} of {tmp_path / 'a.csv'}"
+    assert told.startswith(f"2 of 10 files are copies of others, such as {first}, so their rows")

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -348,6 +349,23 @@ def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     # A server loads the labelled versions and the one before, each by its number.
     config = stepped.read()["models.config"]
     assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("134")
+
+
+@pytest.mark.quick
+@pytest.mark.newest
+def test_keep_counts_no_version_that_somebody_removed(tmp_path):
+    place = places.Folder(tmp_path / "served")
+    for name in ("one", "two", "three", "four"):
+        push(place, make_export(tmp_path, name))
+    for version in (3, 4):
+        shutil.rmtree(place.path / str(version))
+    # Version 2 is the one to roll back to.
+    push(place, make_export(tmp_path, "five"), keep=1)
+    assert check_readers(place) == {2: "two", 5: "five"}
+    config = place.read()["models.config"]
+    assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("25")
+    push(place, make_export(tmp_path, "six"), label="", keep=3)
+    assert check_readers(place) == {2: "two", 5: "five", 6: "six"}
 
 
 @pytest.mark.quick

@@ -49,6 +49,18 @@ def test_epochs_are_converted_to_steps_and_logged(make, shop, train, steps, told
 
 
 @pytest.mark.newest
+def test_a_copy_of_a_training_file_is_told(make, shop, tmp_path):
+    from trainer.training import job
+
+    stream = io.StringIO()
+    copy = shutil.copy(shop / "train.csv", tmp_path / "more.csv")
+    config = make.config("unused", [shop / "train.csv", copy], shop / "eval.csv")
+    job.prepare(config, make.schema(), Console(stream))
+    told = f"warning: data.train: {copy} is a copy of {shop / 'train.csv'}, so its rows count twice"
+    assert told in stream.getvalue() and "data.eval: " not in stream.getvalue()
+
+
+@pytest.mark.newest
 def test_a_short_job_without_a_length_is_evaluated_several_times(make, shop, tmp_path):
     from trainer.training import job
 
