@@ -4,7 +4,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -90,8 +90,16 @@ class CheckpointMeter:
             metrics = self._estimator.evaluate(input_fn, hooks=hooks, checkpoint_path=checkpoint)
         step = int(metrics.pop("global_step"))
         result = {name: float(value) for name, value in metrics.items()}
+        if not result.get("loss", math.nan):
+            self._require_weights()
         console.log(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
         return {"checkpoint": checkpoint, "step": step, **result}
+
+    def _require_weights(self) -> None:
+        """Raises if the weights of all rows are 0; the loss is 0 then."""
+        weight = self._model.schema.weight
+        if weight and not any(chunk[weight].any() for chunk in self._source.read(names=[weight])):
+            raise describe_zero_weights(weight)
 
     def predict(self, checkpoint: str, console: Console) -> SlicedPredictions:
         """Returns the predictions of a checkpoint for all rows, and the slice of each row.
@@ -233,6 +241,18 @@ class CheckpointMeter:
                 f"checkpoint {checkpoint}: cannot be evaluated as the model that job_dir "
                 f"describes: {message[:200]}; was it written by this job?"
             ) from error
+
+
+def describe_zero_weights(weight: Optional[str]) -> UserError:
+    """Returns the error for data of which no row counts.
+
+    Args:
+        weight: the column of the weights.
+    """
+    return UserError(
+        f"schema.weight: {weight} is 0 in every row of the data, so no row counts; correct the "
+        "column, or name other files"
+    )
 
 
 def _build_source(

@@ -9,7 +9,7 @@ from trainer.console import Console
 from trainer.engines.dividing import divide_files
 from trainer.engines.options import Engine
 from trainer.engines.running import group_files, run_tasks, store_template
-from trainer.evaluation.checkpoint_metrics import CheckpointMeter
+from trainer.evaluation.checkpoint_metrics import CheckpointMeter, describe_zero_weights
 from trainer.evaluation.measuring import measure_found
 from trainer.evaluation.opening import Replaced, Slicing, open_model
 from trainer.evaluation.report import EvaluationReport, store_evaluation
@@ -104,9 +104,11 @@ class Reporter(NamedTuple):
             found: all rows, or their sums.
 
         Raises:
-            UserError: more rows were left out than may be, or sums cannot tell.
+            UserError: more rows were left out than may be, no row counts, or sums cannot tell.
         """
         sliced = measure_found(model, found, self.slicing.min_rows)
+        if not sliced.overall:
+            raise describe_zero_weights(model.schema.weight)
         evaluated = {"checkpoint": self.job.checkpoint, "step": self.step, **sliced.overall}
         threshold = model.config.eval.threshold
         return EvaluationReport(model.schema, self.paths, threshold, [evaluated], sliced)

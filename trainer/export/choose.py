@@ -59,18 +59,21 @@ def choose_from_files(names: Iterable[str], place: str, option: str) -> str:
         UserError: there is no export, or the folder contains the versions of a served model.
     """
     stamps: dict[str, list[int]] = {}
+    has_versions = False
     for name in names:
         parts = name.split("/")
         if name == storage.GRAPH or name.startswith(f"{EXTRA}/"):
             return ""
-        if name == storage.VERSIONS_STATE:
-            raise UserError(
-                f"{option}={place}: contains versions of a served model; name one of them, for "
-                f"example {place.rstrip('/')}/1"
-            )
+        has_versions = has_versions or name == storage.VERSIONS_STATE
         folder, stamp = "/".join(parts[:-2]), parts[-2] if len(parts) > 1 else ""
         if parts[-1] == storage.GRAPH and re.fullmatch(r"\d+", stamp):
             stamps.setdefault(folder, []).append(int(stamp))
+    if has_versions:
+        newest = max(stamps.get("", [1]))
+        raise UserError(
+            f"{option}={place}: contains versions of a served model; name one of them, for "
+            f"example the newest, {place.rstrip('/')}/{newest}"
+        )
     if stamps.get(""):
         return str(max(stamps[""]))
     chosen = choose_export(

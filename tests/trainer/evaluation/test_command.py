@@ -91,6 +91,15 @@ def test_an_engine_finds_what_this_process_does(
     assert ours == {**here["overall"], "step": own["step"], "checkpoint": own["checkpoint"]}
 
 
+def test_data_of_which_no_row_counts_are_refused(several, make, tmp_path, beam_here, capsys):
+    data = make.csv(tmp_path / "zero.csv", [{**row, "w": 0} for row in make.rows(40, seed=9)])
+    for more in ("--all_checkpoints", "--engine=beam"):
+        argv = [f"--job_dir={several.folder}", f"--data={data}", f"--output={tmp_path / 'none'}"]
+        assert command.main([*argv, more]) == 2
+        assert "schema.weight: w is 0 in every row of the data" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
 def test_of_very_many_rows_only_sums_are_kept_here_and_on_an_engine(
     several, make, large_file, tmp_path, beam_here, capsys, monkeypatch
 ):
