@@ -302,7 +302,7 @@ def _propose_int_categories(profile: Profile, distinct: int) -> tuple[dict[str, 
 
 
 def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.ndarray) -> Proposal:
-    seen = profile.numbers.to_range()
+    seen = profile.numbers
     # Other rows may have fractions, or no value, even if none of these rows has.
     fields: dict[str, Any] = {"type": "float", "default": "mean"}
     num_missing, num_rows = profile.num_missing, profile.count + profile.num_missing
@@ -310,9 +310,8 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
         fields = {"type": "int", "default": round(seen.mean)}
     elif num_missing >= max(INDICATOR_ROWS, INDICATOR_SHARE * num_rows):
         fields["missing_indicator"] = True
-    low, high = profile.numbers.low, profile.numbers.high
     # A few small negative numbers, such as rounding errors or corrections, do not matter.
-    skewed = low >= -SMALL_NEGATIVE * high and seen.std > 2 * seen.mean
+    skewed = seen.low >= -SMALL_NEGATIVE * seen.high and seen.std > 2 * seen.mean
     # The logarithm of a rare 0 or 1, and of other few values, says no more than the value.
     if skewed and distinct > FEW_NUMBERS:
         fields["normalize"] = _choose_log(numbers)
@@ -322,7 +321,7 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     about = "" if profile.counts.complete else "about "
     return Proposal(
         fields,
-        f"{about}{distinct:,} values from {seen.min:.6g} to {seen.max:.6g}, mean {seen.mean:.6g}"
+        f"{about}{distinct:,} values from {seen.low:.6g} to {seen.high:.6g}, mean {seen.mean:.6g}"
         + (", skewed" if skewed else "")
         + missing,
     )

@@ -210,7 +210,7 @@ def find_faults(
             used = array.cast(pa.float32(), safe=False)
             wrong = pc.invert(pc.is_finite(used).fill_null(True))
             if pc.any(wrong).as_py():
-                remedy = "fix it, or name it in missing_values"
+                remedy = "fix it (the limit is 3.4e38), or name it in missing_values"
                 yield Fault(name, "not finite", "{value} is not a finite number", remedy), wrong
         needs_value = column.default is None and (column.raw_type != "string" or column.image)
         if needs_value and array.null_count and name not in schema.label_columns:

@@ -24,6 +24,8 @@ HASH_BINS = 20
 # Bins of probabilities. They are narrower at both ends, where most scores of rare events are.
 PROBABILITIES = (0.001, 0.01, 0.02, 0.05, *(n / 10 for n in range(1, 10)), 0.95, 0.98, 0.99, 0.999)
 
+_LARGEST = float(np.finfo(np.float32).max)
+
 Kind = Literal["number", "category", "hash", "none"]
 
 
@@ -189,7 +191,10 @@ def sketch(values: pa.Array, plan: Plan, unreadable: int = 0) -> Sketch:
 
 def _add_numbers(found: Sketch, values: pa.Array, plan: Plan) -> Sketch:
     numbers = to_floats(values)
-    numbers = numbers[np.isfinite(numbers)]
+    known = numbers[~np.isnan(numbers)]
+    found = found._replace(missing=found.missing + len(numbers) - len(known))
+    # What is infinite, or was too large for float32, is outside of training.
+    numbers = np.clip(known, -_LARGEST, _LARGEST)
     bins = Bins(edges=tuple(plan.edges), shares=(0.0,) * (len(plan.edges) + 1))
     counts = [int(one) for one in fill_bins(bins, numbers)]
     if not len(numbers):

@@ -460,7 +460,8 @@ def test_infinite_numbers_are_missing_values(make, tmp_path, capsys):
     rows = [{"x": n / 7, "z": n / 3, "y": n % 2} for n in range(300)]
     for number, word in ((3, "inf"), (70, "-inf"), (71, " Infinity"), (90, "-inf")):
         rows[number]["x"] = word
-    rows[5]["z"], rows[6]["z"] = "1e39", "-1e999"
+    # Its square is no float64.
+    rows[5]["z"], rows[6]["z"], rows[7]["z"] = "1e39", "-1e999", "1e300"
     data, output = make.csv(tmp_path / "a.csv", rows), tmp_path / "schema.yaml"
     assert main(["infer", f"--data={data}", "--label=y", f"--output={output}"]) == 0
     assert "column z: has numbers beyond float32, which training" in capsys.readouterr().out

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gzip
 import json
+import math
 import os
 import sqlite3
 import time
@@ -76,6 +77,23 @@ def test_wrong_types_are_counted(watch, log):
     log.write(0, break_it)
     (found,) = watch(3)["current"]
     assert found["name"] == "age" and "of the values have another type" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (1e300, "of the numbers are outside of training: now from"),
+        (math.inf, "3.40282e+38"),
+        (math.nan, "is missing in "),
+    ],
+)
+def test_numbers_that_no_model_takes_are_told(watch, log, value, words):
+    def break_it(row):
+        row["age"] = value if row["id"][-1] in "378" else row["age"]
+
+    log.write(0, break_it)
+    (found,) = watch(3)["current"]
+    assert found["name"] == "age" and words in found["reason"]
 
 
 def test_late_files_and_growing_files_count_once(watch, log, tmp_path):
