@@ -119,7 +119,7 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
     files = find_files(values.data, data.format, "data")
     if copied := describe_copies(files):
-        Console().warn(f"--data: {copied}")
+        Console().warn(f"warning: --data: {copied}")
     findings, rows, bad_rows = check(files, schema, data, statistics, values.serving, engine)
     if values.format == "json":
         print(

@@ -13,7 +13,6 @@ thresholds. With more than 1,000,000 rows, the areas are computed from binned sc
 largest possible error is printed.
 """
 
-from pathlib import Path
 from typing import Optional
 
 from absl import flags
@@ -26,6 +25,7 @@ from trainer.errors import UserError
 from trainer.evaluation.opening import SLICED_TASKS, Replaced, Slicing, open_model
 from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import fetch_checkpoints
+from trainer.storage.disk import require_folder
 
 
 def main(argv: list[str]) -> int:
@@ -70,21 +70,6 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     return values
 
 
-def require_folder(folder: Path, output: str) -> None:
-    """Checks that a folder exists or can be made, before work is done that needs it.
-
-    Args:
-        folder: the folder.
-        output: value of --output, for the message.
-
-    Raises:
-        UserError: there is another file in its place.
-    """
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    if not existing.is_dir():
-        raise UserError(f"--output={output}: {existing} is not a folder; choose another")
-
-
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
     console = Console(display_path=copies.display_path)
@@ -97,7 +82,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
         )
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
-    require_folder(output, folder)
+    require_folder(output, f"--output={folder}", "choose another")
     slicing = Slicing(values.by, values.min_rows)
     slicing.check(model.schema)
     find_eval_files(model.config.data, model.schema)

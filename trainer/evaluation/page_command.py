@@ -17,11 +17,12 @@ from trainer import job_layout, storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
-from trainer.evaluation.command import define_model, read_replaced, require_folder
+from trainer.evaluation.command import define_model, read_replaced
 from trainer.evaluation.opening import Slicing, open_model, require_sliced_task
 from trainer.inputs.data_sets import find_eval_files
 from trainer.inputs.files import refuse_inputs
 from trainer.job_dir.trained_job import fetch_checkpoints
+from trainer.storage.disk import require_folder
 
 
 def main(argv: list[str]) -> int:
@@ -82,7 +83,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     files = find_eval_files(model.config.data, model.schema)
     output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.REPORT}"
     path = copies.open_output(output, "--output", is_file=True)
-    require_folder(path.parent, output)
+    require_folder(path.parent, f"--output={output}", "choose another")
     if path.is_dir():
         raise UserError(f"--output={output}: is a folder; name a file")
     refuse_inputs([copies.display_path(str(path))], files, "the data")

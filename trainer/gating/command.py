@@ -45,6 +45,7 @@ from trainer.release.verdict import (
 )
 from trainer.reporting import html
 from trainer.schema import Schema, load_schema
+from trainer.storage.disk import require_folder
 
 if TYPE_CHECKING:
     from trainer.gating.answers import Answers
@@ -106,6 +107,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     baseline, error = _find_baseline(values, candidate, copies)
     data = load_data_config(candidate, commands.get_format(values))
     files = find_files(values.data, data.format, "data")
+    if not storage.is_remote(copies.display_path(candidate)):
+        where, remedy = f"--candidate={candidate}", "the verdict is written there; copy the export"
+        require_folder(Path(candidate, EXTRA), where, remedy)
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.gating.answers import Question, answer
     from trainer.gating.measured import Settings

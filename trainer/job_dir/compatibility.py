@@ -42,6 +42,8 @@ CHANGEABLE = re.compile(
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
 )
 # What is not a job's own, and is not deleted with it.
+# Characters of a value in a message.
+MOST_SHOWN = 60
 KEPT = {storage.VERSIONS_STATE: "the state of a served model", STUDY: "a search"}
 # Type of model → the options that name its optimizers. A user's own model chooses its own.
 OPTIMIZERS = {
@@ -211,16 +213,21 @@ def _differences(before: Any, now: Any, name: str = "") -> Iterator[tuple[str, s
         before, now = dict(enumerate(before)), dict(enumerate(now))
     if not (isinstance(before, dict) and isinstance(now, dict)):
         if before != now:
-            yield name, f"{name} was {before!r:.60}, now {now!r:.60}"
+            yield name, f"{name} was {_shorten(before)}, now {_shorten(now)}"
         return
     for key in dict.fromkeys([*before, *now]):
         inner = f"{name}.{key}" if name else str(key)
         if key not in before:
-            yield inner, f"{inner} was not set, now {now[key]!r:.60}"
+            yield inner, f"{inner} was not set, now {_shorten(now[key])}"
         elif key not in now:
-            yield inner, f"{inner} was {before[key]!r:.60}, now it is not set"
+            yield inner, f"{inner} was {_shorten(before[key])}, now it is not set"
         else:
             yield from _differences(before[key], now[key], inner)
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def _are_nodes(values: Any) -> bool:

@@ -21,6 +21,7 @@ from trainer.evaluation import command as evaluate
 from trainer.evaluation import page_command as report
 from trainer.gating import command as gate
 from trainer.gating.rules import parse_rules
+from trainer.inputs.files import list_paths
 from trainer.pipelines.definition import Pipeline, Step, fill
 from trainer.prediction import command as predict
 from trainer.release import push_command as push
@@ -32,6 +33,8 @@ from trainer.watching import join_command as join_labels
 
 # Stands for {key}, which is known when a step starts.
 _KEY = "0" * 12
+# Flags of data files.
+_DATA = ("data", "train_data", "eval_data", "data.train", "data.eval", "requests", "labels")
 # Command → its parser. It returns None if it has printed its help.
 _PARSERS: dict[str, Callable[[list[str]], Optional[flags.FlagValues]]] = {
     "schema infer": parse_infer,
@@ -75,14 +78,45 @@ def check_steps(pipeline: Pipeline, is_here: bool) -> None:
         made += [os.path.abspath(path) for path in filled.list_outputs()]
 
 
+def find_missing_data(pipeline: Pipeline) -> list[str]:
+    """Returns a line for each data path that matches no file now, unless an earlier step writes it.
+
+    It is no error: the files may arrive before the step starts.
+
+    Args:
+        pipeline: the pipeline, which will run on this machine, in this folder.
+    """
+    earlier: dict[str, Step] = {}
+    made: list[str] = []
+    lines = []
+    for step in pipeline.steps:
+        filled = fill(step, earlier, _KEY)
+        earlier[step.name] = filled
+        named = [(name, text) for name, text in filled.list_texts() if name in _DATA]
+        for name, text in named:
+            for one in [text] if os.path.exists(text) else text.split(","):
+                is_known = storage.is_remote(one) or _is_made(one.strip(), made)
+                if not is_known and not list_paths(one.strip(), name):
+                    lines.append(
+                        f"step {step.name}: {name}: no file matches {one.strip()!r} (looked from "
+                        f"{os.getcwd()}); the step needs it when it starts"
+                    )
+        made += [os.path.abspath(path) for path in filled.list_outputs()]
+    return lines
+
+
+def _is_made(path: str, made: Sequence[str]) -> bool:
+    path = os.path.abspath(path)
+    return any(path == one or path.startswith(f"{one}{os.sep}") for one in made)
+
+
 def _check(step: Step, made: Optional[Sequence[str]]) -> None:
     """Checks a step; `made`: the absolute paths that earlier steps write, None to read no file."""
 
     def can_read(path: Optional[str]) -> bool:
         if not path or made is None or storage.is_remote(path):
             return False
-        path = os.path.abspath(path)
-        return not any(path == one or path.startswith(f"{one}{os.sep}") for one in made)
+        return not _is_made(path, made)
 
     argv = step.list_arguments()[len(step.command.split()) :]
     if step.command == "task":

@@ -29,7 +29,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError, nearest
 from trainer.pipelines import render_command, vertex_runs
-from trainer.pipelines.checking import check_steps
+from trainer.pipelines.checking import check_steps, find_missing_data
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.running import Runner, open_history
 
@@ -76,9 +76,11 @@ def _main(argv: list[str]) -> int:
         if unknown:
             raise UserError(f"--force={unknown[0]}: no such step; use {', '.join(names)}")
         check_steps(pipeline, is_here=True)
-        return Runner(
-            pipeline, open_history(pipeline), Console().log, frozenset(values.force)
-        ).run()
+        console = Console()
+        for line in find_missing_data(pipeline):
+            console.warn(f"warning: {line}")
+        history = open_history(pipeline)
+        return Runner(pipeline, history, console.log, frozenset(values.force)).run()
 
 
 def _submit(file: str, values: flags.FlagValues) -> None:

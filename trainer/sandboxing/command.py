@@ -38,6 +38,7 @@ from trainer.sandboxing.elsewhere import find_python, load_elsewhere
 from trainer.sandboxing.process import Limits, Trial, run_probe
 from trainer.sandboxing.servers import check_address
 from trainer.schema import Statistics, dump_statistics, load_schema
+from trainer.storage.disk import require_folder
 
 FAILED_STATUS = 3
 
@@ -111,6 +112,7 @@ def _run(
     extra = Path(export, EXTRA)
     if storage.is_remote(shown):
         extra = copies.open_output(f"{shown}/{EXTRA}", "--export", is_file=False)
+    require_folder(extra, f"export {shown}", "the report is written there; copy the export")
     warm_up = requests if values.warm_up else None
     console.log(f"testing {export}")
     trial = _try(export, values, warm_up, values.server)

@@ -1,6 +1,7 @@
 """Checks that a folder can be written, and recognises errors of a full disk."""
 
 import errno
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -49,6 +50,24 @@ def find_existing(folder: str) -> Path:
     while not path.exists():
         path = path.parent
     return path
+
+
+def require_folder(folder: Path, named: str, remedy: str) -> None:
+    """Checks that a folder exists or can be made, and is writable, before work that needs it.
+
+    Args:
+        folder: the folder.
+        named: how the user named it, for the message.
+        remedy: what to do if it cannot be used, for the message.
+
+    Raises:
+        UserError: there is another file in its place, or it is not writable.
+    """
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        raise UserError(f"{named}: {existing} is not a folder; {remedy}")
+    if not os.access(existing, os.W_OK):
+        raise UserError(f"{named}: {existing} is not writable; {remedy}")
 
 
 def is_full_disk(error: Optional[BaseException]) -> bool:

@@ -13,10 +13,12 @@ import yaml
 from sklearn import metrics as sk
 
 from trainer.config import commands
-from trainer.evaluation import command
+from trainer.evaluation import command, page_command
+from trainer.gating import command as gate
 from trainer.metrics import grouping, slices
 from trainer.metrics.grouping import Grouping
 from trainer.metrics.slices import Predictions
+from trainer.sandboxing import command as sandbox
 from trainer.schema import Bins, Range, Schema
 
 pytestmark = pytest.mark.newest
@@ -242,6 +244,29 @@ def test_bad_input(several, make, tmp_path, capsys):
         _run(tmp_path, *argv, status=2)
         assert words in capsys.readouterr().err.splitlines()[-1], argv
     assert not (tmp_path / "report").exists()
+
+
+def test_a_place_that_is_read_only_is_told_before_the_work(several, make, monkeypatch, capsys):
+    # Root may write everywhere but on a file system that is mounted read-only.
+    monkeypatch.setattr("trainer.storage.disk.os.access", lambda path, mode: False)
+    job, data = str(several.folder), make.csv(several.folder / "some.csv", make.rows(20, seed=9))
+    cases = [
+        (
+            command,
+            [f"--job_dir={job}"],
+            f"--output={job}/evaluation: {job} is not writable; choose",
+        ),
+        (page_command, [job], f"--output={job}/report.html: {job} is not writable;"),
+        (sandbox, [f"--job_dir={job}"], "is not writable; the report is written there; copy the"),
+        (
+            gate,
+            [f"--candidate={job}", f"--data={data}", "--may_be_first"],
+            "is not writable; the verdict is written there; copy the export",
+        ),
+    ]
+    for module, argv, words in cases:
+        assert commands.run(module.main, argv) == 2
+        assert words in capsys.readouterr().err.splitlines()[-1], argv
 
 
 def test_what_needs_no_tensorflow_is_refused_before_it_is_imported(several, tmp_path):

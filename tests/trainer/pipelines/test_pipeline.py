@@ -416,6 +416,17 @@ def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, ca
     assert command.main(["run", "p.yaml"]) == 0
 
 
+def test_a_data_path_without_files_is_told_before_the_first_step(work, capfd):
+    late = {"command": "gate", "flags": {"candidate": "jobs/a", "data": "data.csv,late-*.csv"}}
+    rows = {"export": "jobs/a", "requests": "data.csv", "labels": "data.csv", "output": "o"}
+    join = {"command": "join_labels", "flags": rows}
+    made = {**CHECK, "name": "rows", "flags": {"schema": "schema.yaml", "data": "o/*.parquet"}}
+    assert work(join, made, late)[0] == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if "no file matches" in line]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("warning: step gate: data: no file matches 'late-*.csv' (looked")
+
+
 def test_the_pipelines_of_the_package_are_valid():
     for path in sorted((ROOT / "hparams/pipelines").glob("*.yaml")):
         assert read_pipeline(str(path)).steps
