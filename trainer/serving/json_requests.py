@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 import math
 from typing import Any
 
@@ -142,7 +143,9 @@ def _to_element(value: Any, dtype: Any, name: str) -> Any:
         or (dtype.is_integer and is_number and isinstance(value, int))
     )
     if not fits:
-        raise _invalid(f"input {name!r}: {str(value)[:50]!r} is not of type {dtype.name}")
+        hint = "; a missing number is NaN" if value is None and dtype.is_floating else ""
+        shown = json.dumps(value)[:50]
+        raise _invalid(f"input {name!r}: {shown} is not of type {dtype.name}{hint}")
     return value
 
 

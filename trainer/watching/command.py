@@ -215,6 +215,11 @@ def _watch(
         raise UserError(
             f"--requests={','.join(values.requests)}: the files contain no rows; check the path"
         )
+    if not files:
+        problems.append(
+            f"--requests={','.join(values.requests)}: no file matches, so nothing new was read; "
+            "check the path, and whether requests are logged"
+        )
     findings = judge_periods(plans, state, max(1, values.reference_days // plans.days))
     if values.labels and plans.key is not None:
         label_files = find_logs(values.labels, "labels")

@@ -162,7 +162,13 @@ def test_wrong_requests_are_answered_with_their_reason(serve, export, make):
             predict,
             {"signature_name": "json:predict", "instances": [{**ROW, "age": "x"}]},
             400,
-            "'x' is not of type float32",
+            '"x" is not of type float32',
+        ),
+        (
+            predict,
+            {"signature_name": "json:predict", "instances": [{**ROW, "age": None}]},
+            400,
+            "null is not of type float32; a missing number is NaN",
         ),
         (
             predict,

@@ -124,6 +124,8 @@ def test_a_log_that_is_renamed_or_named_differently_is_not_read_again(watch, log
     monkeypatch.chdir(log.folder.parent)
     found = watch(0, "--requests=logs/*.jsonl")
     assert found["new_rows"] == 400 and found["rows"] == 1200
+    (problem,) = watch(4, "--requests=log/*.jsonl")["problems"]
+    assert problem.startswith("--requests=log/*.jsonl: no file matches, so nothing new was read")
 
 
 def _grow(path, log, day):
