@@ -250,4 +250,5 @@ def _check_samples(name: str, parameter: Parameter, where: str) -> None:
         try:
             load_config(None, {resolve_name(name): text})
         except UserError as error:
-            raise UserError(f"{where}: a trial with {text!r} would fail: {error}") from error
+            hint = f"; for several values, write {text.replace(',', '|')}" if "," in text else ""
+            raise UserError(f"{where}: a trial with {text!r} would fail: {error}{hint}") from error

@@ -6,6 +6,7 @@ from pathlib import Path
 from absl import flags
 
 import estimator_bridge as bridge
+from estimator_bridge.output.terminal import quote_command
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import show
@@ -56,8 +57,9 @@ def plan(place: str, values: flags.FlagValues) -> int:
         export = _find_export(place, copies)
         report = storage.read_json(Path(export, EXTRA, SANDBOX_REPORT))
         if report is None:
+            command = quote_command("python", "-m", "trainer.sandbox", place)
             raise UserError(
-                f"{place}: no measurement; run python -m trainer.sandbox {place}"
+                f"{place}: no measurement; run {command}"
                 if export == place
                 else f"{place}: no measurement of the stable version; run python -m "
                 "trainer.sandbox on an export before it is pushed"

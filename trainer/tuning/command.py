@@ -285,11 +285,12 @@ def _compare(folder: Path, described: dict[str, Any]) -> None:
     stored = storage.read_json(folder / STUDY)
     if stored is None:
         return
-    now = json.loads(json.dumps(described))
+    before, now = _flatten(stored), _flatten(json.loads(json.dumps(described)))
     differing = [
-        name for name in _flatten(now) if _flatten(stored).get(name) != _flatten(now)[name]
+        f"{name} (was {before.get(name)!r:.40}, now {now.get(name)!r:.40})"
+        for name in dict.fromkeys([*now, *before])
+        if name not in now or before.get(name) != now[name]
     ]
-    differing += [name for name in _flatten(stored) if name not in _flatten(now)]
     if differing:
         raise UserError(
             f"--study_dir={folder}: its trials differ in {', '.join(differing[:3])}; name another "

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import yaml
 
-from estimator_bridge.output.terminal import SEPARATOR
+from estimator_bridge.output.terminal import SEPARATOR, quote_command
 from trainer import config as config_lib
 from trainer import storage
 from trainer.drawing import load_matplotlib
@@ -116,7 +116,8 @@ def write_best(folder: Path, search: Search, study: Study) -> Optional[str]:
     )
     path = folder / BEST
     rest = {k: v for k, v in search.overrides.items() if k in ("data.train", "data.eval")}
-    command = " ".join(["python -m trainer.task", *to_flags(str(path), rest), "--job_dir=FOLDER"])
+    words = ["-m", "trainer.task", *to_flags(str(path), rest), "--job_dir=FOLDER"]
+    command = quote_command("python", *words)
     about = textwrap.fill(
         f"The best values of a search with {len(study.trials)} trials: trial {chosen.number} "
         f"reached {reached} in {chosen.user_attrs[STEPS]:,} steps.",

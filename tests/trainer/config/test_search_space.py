@@ -52,6 +52,7 @@ def test_a_file_and_a_flag_mean_the_same(make, tmp_path):
         ("dropout=0..2", "a trial with '2.0' would fail"),
         ("optimizer=adam|adm", "a trial with 'adm' would fail"),
         ("batch_size=int:1.5..3", "whole numbers"),
+        ("batch_size=32,64", "; for several values, write 32|64"),
     ],
 )
 def test_one_line_says_what_is_wrong(text, message):

@@ -1,6 +1,7 @@
 """A search with real trials: stopped, killed, continued, and its results."""
 
 import re
+import shlex
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.newest, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def words(shop, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tune") / "study"
+    folder = tmp_path_factory.mktemp("tune") / "a study"
     task = [
         f"--data.schema_file={shop / 'bought.yaml'}",
         f"--train_data={shop / 'train.csv'}",
@@ -92,7 +93,8 @@ def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
     assert sorted(path.name for path in trials.iterdir()) == ["0", "1"]
     rows = (folder / "trials.txt").read_text().splitlines()
     assert len([row for row in rows if "complete" in row or "pruned" in row]) == 2
-    # best.yaml is a preset of a full job.
+    # best.yaml is a preset of a full job. A shell takes the command that names it.
+    assert f"--hparams={folder / 'best.yaml'}" in shlex.split(done.stdout.splitlines()[-1])
     config = load_config(str(folder / "best.yaml"), {})
     assert config.train.max_steps == 10000
     assert {path.name for path in (folder / "plots").iterdir()} == {
@@ -112,4 +114,4 @@ def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
     assert not re.search("^ trial ", again.stderr, re.MULTILINE)
     other = run_module("trainer.tune", *flags, "--l1=0.5")
     assert other.returncode == 2
-    assert "its trials differ in config.train.l1" in other.errors[-1]
+    assert "its trials differ in config.train.l1 (was 0.0, now 0.5)" in other.errors[-1]
