@@ -53,7 +53,7 @@ TRAINER = {
     "metrics cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
     "pipelines": "tuning watching gating sandboxing evaluation release prediction export "
-    "data_validation vertex kubernetes config schema storage console errors job_layout",
+    "data_validation vertex kubernetes inputs config schema storage console errors job_layout",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer job_layout",

@@ -30,7 +30,7 @@ from trainer.engines.running import run_pass
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
-from trainer.inputs.copied_files import describe_copies
+from trainer.inputs.copied_files import warn_of_copies
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.scan import StreamingStatistics
@@ -118,8 +118,7 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     data = config_lib.load_config(None, {**given, **start_reading(values)}).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
     files = find_files(values.data, data.format, "data")
-    if copied := describe_copies(files):
-        Console().warn(f"warning: --data: {copied}")
+    warn_of_copies(files, "--data", Console().warn)
     findings, rows, bad_rows = check(files, schema, data, statistics, values.serving, engine)
     if values.format == "json":
         print(
@@ -390,8 +389,6 @@ def _describe_finding(finding: Finding, width: Optional[int]) -> str:
     """Returns a row of the table, whose first column has this width; without one, a sentence."""
     name, psi = finding.column or "(rows)", "" if finding.psi is None else f"{finding.psi:.3f}"
     shares = [_cell(finding.missing), _cell(finding.trained_missing)]
-    if not finding.column:
-        shares = ["", ""]
     if width is not None:
         return f"{name:<{width}}{shares[0]:>9}{shares[1]:>9}{psi:>8}  {finding.verdict}"
     cells = zip(("missing", "trained", "PSI"), (*shares, psi))

@@ -13,6 +13,18 @@ _START_BYTES = 65_536
 _BLOCK_BYTES = 1 << 20
 
 
+def warn_of_copies(files: Sequence[DataFile], option: str, log: Callable[[str], None]) -> None:
+    """Logs a warning if files have equal content.
+
+    Args:
+        files: files of a data set.
+        option: the option that names them, for the message.
+        log: writes one line for the user.
+    """
+    if copied := describe_copies(files):
+        log(f"warning: {option}: {copied}")
+
+
 def describe_copies(files: Sequence[DataFile]) -> str:
     """Returns a warning if files have equal content; "" if not.
 

@@ -13,7 +13,7 @@ from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
 from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.bucket_cache import Cache
-from trainer.inputs.copied_files import describe_copies
+from trainer.inputs.copied_files import warn_of_copies
 from trainer.inputs.data_sets import describe_split, find_eval_files, find_train_files
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
@@ -188,8 +188,7 @@ def prepare_inputs(
     eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console, cache)
     _check_weights(schema, train_scan, eval_scan)
     for part, files in {"train": train_files, "eval": eval_files}.items():
-        if copied := describe_copies(files):
-            console.log(f"warning: data.{part}: {copied}")
+        warn_of_copies(files, f"data.{part}", console.log)
     if config.data.is_split:
         _check_split(config.data, train_scan, eval_scan)
         console.log(f"evaluation data: {describe_split(config.data)}")
