@@ -1,15 +1,30 @@
 """Ends a program without taking its modules apart."""
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from typing import NoReturn
 
-__all__ = ["leave"]
+__all__ = ["leave", "staying"]
 
 # Of Python, where the output could not be written.
 _OUTPUT_LOST = 120
+# Whether this process goes on after the program.
+_stays = False
+
+
+@contextlib.contextmanager
+def staying() -> Iterator[None]:
+    """Lets programs that this process runs inside itself end with SystemExit."""
+    global _stays
+    before, _stays = _stays, True
+    try:
+        yield
+    finally:
+        _stays = before
 
 
 def leave(status: int) -> NoReturn:
@@ -23,9 +38,10 @@ def leave(status: int) -> NoReturn:
         status: the exit status.
 
     Raises:
-        SystemExit: a debugger or a profiler, which goes on afterwards, runs the program.
+        SystemExit: a debugger, a profiler or a block `staying`, which goes on afterwards, runs the
+        program.
     """
-    if _is_watched():
+    if _stays or _is_watched():
         sys.exit(status)
     # Waits for threads that are not daemons, as Python does first of all.
     threading._shutdown()  # type: ignore[attr-defined]

@@ -104,6 +104,12 @@ def test_the_words_of_commands_are_those_that_they_know(monkeypatch):
             assert bool(completion.list_flags(command)) == (word != "nonsense"), word
 
 
+def test_the_program_writes_the_flags_of_every_command(run_module):
+    done = run_module("trainer", "completion", "bash")
+    assert done.returncode == 0, done.stderr
+    assert all(f"--{flag}" in done.stdout for flag in ("job_dir", "may_be_first", "rest_api_port"))
+
+
 def test_an_unknown_shell_is_one_line():
     with pytest.raises(UserError, match="'tcsh': no such shell; use bash, zsh, fish"):
         completion.main(["tcsh"])
