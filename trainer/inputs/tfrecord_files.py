@@ -1,9 +1,7 @@
 """Reads TFRecord files of tf.Example records, plain or gzipped."""
 
 import contextlib
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -27,57 +25,36 @@ from trainer.inputs.raw_batches import (
     find_uncastable,
     target_schema,
 )
+from trainer.inputs.record_damage import (
+    Progress,
+    check_complete,
+    clean_message,
+    count_bytes,
+    describe_damage,
+    open_records,
+)
 from trainer.schema import Column, Schema
 
 # Number of records that are parsed at once.
 BATCH_ROWS = 8_192
-# Bytes that the file format adds to each record: its length and two checksums (see
-# tensorflow/core/lib/io/record_writer.h).
-FRAME_BYTES = 16
-CHUNK_BYTES = 1 << 20
 # Marks a missing int while a tf.Example is parsed, as NaN marks a missing float.
 NO_INT = -(2**63)
 
 
-def open_records(file: DataFile) -> Any:
-    """Returns the serialized records of a file as a tf.data.Dataset of string scalars.
-
-    Args:
-        file: what to read.
-    """
-    return bridge.tf.data.TFRecordDataset(
-        file.local_path, compression_type="GZIP" if file.gzipped else ""
-    )
-
-
 def _iterate(file: DataFile, dataset: Any, records_each: int) -> Iterator[Any]:
     """Yields the elements, of some records each, of a dataset that reads a file."""
-    elements = dataset.as_numpy_iterator
-    if file.gzipped:
-        # TensorFlow unpacks a record piece by piece.
-        yield from elements()
-        return
+    tf, elements = bridge.tf, dataset.as_numpy_iterator
     try:
-        yield from read_checked(file.local_path, elements, records_each)
+        if file.gzipped:
+            # TensorFlow unpacks a record piece by piece.
+            yield from elements()
+        else:
+            yield from read_checked(file.local_path, elements, records_each)
     except BridgeError as error:
         raise UserError(f"{file.path}: {error}; write the file again") from error
-
-
-class _Progress:
-    """Counts the records and bytes that have been read from a file.
-
-    Attributes:
-        rows: number of records.
-        bytes: size of these records in the uncompressed file.
-    """
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.bytes = 0
-
-    def add(self, rows: int, num_bytes: int) -> None:
-        self.rows += rows
-        self.bytes += num_bytes
+    except (OSError, tf.errors.NotFoundError, tf.errors.PermissionDeniedError) as error:
+        reason = error.strerror if isinstance(error, OSError) else clean_message(error)
+        raise UserError(f"{file.path}: cannot be read: {reason}; restore the file") from error
 
 
 def read_tfrecord(request: ReadRequest) -> Iterator[RawBatch]:
@@ -90,26 +67,23 @@ def read_tfrecord(request: ReadRequest) -> Iterator[RawBatch]:
         UserError: a value cannot be parsed, or the file is damaged.
     """
     tf, file = bridge.tf, request.file
-    progress = _Progress()
+    progress = Progress()
     try:
         if request.bad_rows is None:
             yield from _read_strictly(request, progress)
         else:
             yield from _read_tolerantly(request, request.bad_rows, progress)
-        _check_complete(file, progress)
+        check_complete(file, progress)
     except tf.errors.DataLossError as error:
-        raise UserError(
-            f"{file.path}: damaged after row {progress.rows}: {_clean_message(error)}; "
-            "write the file again"
-        ) from error
+        raise describe_damage(file, progress, error) from error
     except tf.errors.InvalidArgumentError as error:
         raise UserError(
-            f"{file.path}: rows from {progress.rows + 1}, {_name_column(_clean_message(error))}; "
+            f"{file.path}: rows from {progress.rows + 1}, {_name_column(clean_message(error))}; "
             "fix the schema or the file"
         ) from error
 
 
-def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBatch]:
+def _read_strictly(request: ReadRequest, progress: Progress) -> Iterator[RawBatch]:
     """Yields the rows; a record that cannot be parsed is an error."""
     schema = request.schema
     features = {name: _example_feature(schema.columns[name]) for name in request.names}
@@ -119,7 +93,7 @@ def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBat
         .map(
             lambda serialized: (
                 _encode_text(_parse(serialized, features, schema)),
-                _count_bytes(serialized),
+                count_bytes(serialized),
             ),
             num_parallel_calls=2,
         )
@@ -131,7 +105,7 @@ def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBat
 
 
 def _read_tolerantly(
-    request: ReadRequest, bad_rows: BadRows, progress: _Progress
+    request: ReadRequest, bad_rows: BadRows, progress: Progress
 ) -> Iterator[RawBatch]:
     """Yields the rows without the records that cannot be parsed."""
     schema = request.schema
@@ -145,45 +119,13 @@ def _read_tolerantly(
             column, text = found.groups() if found else ("", message)
             fault = Fault(column, "unparsable", "{value}", "fix the schema or the file")
             bad_rows.add(request.file.path, int(rows[index]), fault, text)
-        progress.add(len(serialized), int(_count_bytes(serialized)))
+        progress.add(len(serialized), int(count_bytes(serialized)))
         fit = parsable.indices
         bad_rows.drop(len(rows) - len(fit))
         if len(fit):
             tensors = _parse(serialized[fit], features, schema)
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
             yield _to_tolerant_batch(request, arrays, rows[fit])
-
-
-def _count_bytes(serialized: Any) -> Any:
-    """Returns the size in a file of records, strings [batch], in bytes: int64 scalar."""
-    tf = bridge.tf
-    lengths = tf.strings.length(serialized) + FRAME_BYTES
-    return tf.reduce_sum(tf.cast(lengths, tf.int64))
-
-
-def _check_complete(file: DataFile, progress: _Progress) -> None:
-    """Raises if a gzip file ends between two records, which TensorFlow does not detect."""
-    if not file.gzipped:
-        return
-    with open(file.local_path, "rb") as stream:
-        # A gzip member ends with its uncompressed length, modulo 2^32 (RFC 1952).
-        size = stream.seek(0, 2)
-        stream.seek(max(0, size - 4))
-        if size > 4 and int.from_bytes(stream.read(), "little") == progress.bytes % 2**32:
-            return
-    # The file is damaged, or it has several gzip members.
-    num_bytes = 0
-    reason = "it holds more than its records"
-    try:
-        with gzip.open(file.local_path) as stream:
-            while chunk := stream.read(CHUNK_BYTES):
-                num_bytes += len(chunk)
-    except (EOFError, OSError, zlib.error) as error:
-        num_bytes, reason = -1, str(error)
-    if num_bytes != progress.bytes:
-        raise UserError(
-            f"{file.path}: damaged after row {progress.rows}: {reason}; write the file again"
-        )
 
 
 class _Parsable(NamedTuple):
@@ -212,7 +154,7 @@ def _find_parsable(serialized: np.ndarray, features: dict[str, Any]) -> _Parsabl
             tf.io.parse_example([record], features)
             fit.append(index)
         except tf.errors.InvalidArgumentError as error:
-            messages[index] = _name_column(_clean_message(error))
+            messages[index] = _name_column(clean_message(error))
     return _Parsable(np.array(fit, np.int64), messages)
 
 
@@ -309,13 +251,6 @@ def _to_dictionary(
     )
 
 
-def _clean_message(error: Any) -> str:
-    """Returns the message of a TensorFlow error without the names of operations."""
-    bare = re.sub(r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:.*", "", error.message, flags=re.S)
-    # TensorFlow quotes a record that it cannot parse.
-    return " ".join(bare.partition(", value: ")[0].split())
-
-
 def _name_column(message: str) -> str:
     found = re.search(r"Key: (\S+?), Index: \d+\. (.*)", message)
     return f"column {found.group(1)}: {found.group(2)}" if found else message[:160]
@@ -338,25 +273,22 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
         UserError: the file is damaged, or does not contain tf.Example records.
     """
     tf = bridge.tf
-    progress = _Progress()
+    progress = Progress()
     try:
         features = _infer_features(file, first_records)
         for serialized in _iterate(file, open_records(file).batch(BATCH_ROWS), BATCH_ROWS):
             parsed = tf.io.parse_example(serialized, features)
             arrays = [_ragged_to_arrow(parsed[name]) for name in features]
             yield pa.RecordBatch.from_arrays(arrays, names=list(features))
-            progress.add(len(serialized), int(_count_bytes(serialized)))
-        _check_complete(file, progress)
+            progress.add(len(serialized), int(count_bytes(serialized)))
+        check_complete(file, progress)
     except tf.errors.InvalidArgumentError as error:
         raise UserError(
-            f"{file.path}: rows from {progress.rows + 1}, {_name_column(_clean_message(error))}; "
+            f"{file.path}: rows from {progress.rows + 1}, {_name_column(clean_message(error))}; "
             "write the values of a feature in one type"
         ) from error
     except tf.errors.OpError as error:
-        raise UserError(
-            f"{file.path}: damaged after row {progress.rows}: {_clean_message(error)[:160]}; "
-            "write it again"
-        ) from error
+        raise describe_damage(file, progress, error) from error
     except Exception as error:
         # protobuf's DecodeError is in different modules in different versions.
         if type(error).__name__ != "DecodeError":

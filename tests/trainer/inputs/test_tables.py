@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import zlib
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from trainer.errors import UserError
 from trainer.inputs.dataset import make_eval_input_fn
+from trainer.inputs.files import find_files
+from trainer.inputs.tables import read_batches
 from trainer.schema import Schema
 from trainer.training.job import build_source
 
@@ -330,6 +333,28 @@ def test_only_the_first_bytes_of_a_gzip_stream(make, tmp_path):
     path.write_bytes(b"\x1f\x8b")
     with pytest.raises(UserError, match=f"{path}: damaged after row 0"):
         _read(make, str(path), make.schema())
+
+
+@pytest.mark.parametrize("max_bad_rows", [0, 5])
+def test_a_damaged_record_is_named_by_the_rows_before_it(make, tmp_path, rows, max_bad_rows):
+    path = make.tfrecord(tmp_path / "a.tfrecord", rows)
+    with open(path, "rb") as stream:
+        content = bytearray(stream.read())
+    second = int.from_bytes(content[:8], "little") + 16
+    content[second + 20] ^= 0xFF
+    with open(path, "wb") as stream:
+        stream.write(content)
+    with pytest.raises(UserError, match=f"{path}: damaged after row 1: corrupted record at"):
+        _read(make, path, make.schema(), max_bad_rows=max_bad_rows)
+
+
+@pytest.mark.parametrize("name", ["a.tfrecord", "a.tfrecord.gz"])
+def test_a_file_that_is_deleted_before_it_is_read(make, tmp_path, rows, name):
+    path = make.tfrecord(tmp_path / name, rows)
+    (file,) = find_files([path], "auto", "data.train")
+    os.remove(path)
+    with pytest.raises(UserError, match=f"{path}: cannot be read: .*; restore the file"):
+        list(read_batches(file, make.schema(), ["age"], make.config().data))
 
 
 def test_a_gzip_file_of_several_members(make, tmp_path, rows, wanted):
