@@ -86,4 +86,5 @@ class SignalWatch:
         if self.in_session and (self.pending is None or not self.saves):
             self.pending = number
         else:
+            self.saves = self.saves and not self.in_session
             raise Interrupted(number)

@@ -14,6 +14,7 @@ from trainer.job_dir import checkpoints, compatibility
 from trainer.reporting.summary import RunResult
 from trainer.roles.handover import await_evaluator, release, take_over
 from trainer.roles.process import ClusterProcess, build_process_plan, is_synchronous, train
+from trainer.signals import Interrupted
 from trainer.training import run
 from trainer.training.announce import describe_plan
 from trainer.training.inputs_record import record_start
@@ -62,9 +63,9 @@ class _EvaluateHook(estimator.SessionRunHook):
     """
 
     def __init__(
-        self, heartbeat: HeartbeatFile, evaluator: Evaluator, *, pace: Pace, throttle_secs: float
+        self, process: ClusterProcess, evaluator: Evaluator, *, pace: Pace, throttle_secs: float
     ):
-        self._heartbeat = heartbeat
+        self._heartbeat, self._watch = process.heartbeat, process.watch
         self._evaluator = evaluator
         self._pace = pace
         self._throttle_secs = throttle_secs
@@ -85,8 +86,14 @@ class _EvaluateHook(estimator.SessionRunHook):
         if now < self._throttled_until or not take_over(self._heartbeat):
             return
         self._pace.start_pause()
-        with tf_config(ALONE):
-            self._evaluator.evaluate_and_export(checkpoint, is_final=False)
+        try:
+            with tf_config(ALONE):
+                self._evaluator.evaluate_and_export(checkpoint, is_final=False)
+        except Interrupted:
+            if not self._watch.saves:
+                raise
+            # Workers have trained on during the evaluation: the InterruptHook saves their steps.
+            return
         release(self._heartbeat)
         self._evaluated = checkpoint
         self._throttled_until = time.monotonic() + self._throttle_secs
@@ -133,7 +140,7 @@ def _has_last_step(job: Job) -> bool:
 def _build_plan(job: Job, process: ClusterProcess) -> JobPlan:
     def make_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
         evaluating = _EvaluateHook(
-            process.heartbeat,
+            process,
             evaluator,
             pace=monitor.pace,
             throttle_secs=job.config.eval.throttle_secs,

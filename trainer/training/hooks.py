@@ -278,6 +278,7 @@ class EvaluationRecorder(estimator.Exporter):
         names = dict.fromkeys(["loss", self._shown])
         shown = " · ".join(f"{name} {values[name]:.4f}" for name in names if name in values)
         self._console.log(f"evaluation at step {step:,}: {shown}")
+        is_stopping = self._early_stop.reason is not None
         self._early_stop.add(values)
-        if self._early_stop.reason:
+        if self._early_stop.reason and not is_stopping:
             self._console.log(f"stopping early: {self._early_stop.reason}")

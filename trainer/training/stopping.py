@@ -11,13 +11,14 @@ from typing import Any, Optional
 from estimator_bridge import estimator, tf
 from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer import config as config_lib
+from trainer.job_dir.checkpoints import read_step
 from trainer.job_layout import CHECKPOINT_STEM
 from trainer.signals import Interrupted, SignalWatch
 
 
 def save_checkpoint(
     session: Any, step: int, model_dir: str, listener: Optional[estimator.CheckpointSaverListener]
-) -> None:
+) -> int:
     """Saves a checkpoint, unless there is one of this step; returns when it is complete.
 
     Args:
@@ -25,15 +26,20 @@ def save_checkpoint(
         step: the global step.
         model_dir: folder of the checkpoints.
         listener: is asked before, and raises an exception if none must be saved; None: is not.
+
+    Returns:
+        The global step in the checkpoint, which may be later: asynchronous workers train on.
     """
     saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
     prefix = str(Path(model_dir) / CHECKPOINT_STEM)
     wait_for_checkpoints()
-    if tf.train.latest_checkpoint(model_dir) != f"{prefix}-{step}":
+    path = f"{prefix}-{step}"
+    if tf.train.latest_checkpoint(model_dir) != path:
         if listener:
             listener.before_save(session, step)
         saver.save(session, prefix, global_step=step)
         wait_for_checkpoints()
+    return read_step(path)
 
 
 class InterruptHook(estimator.SessionRunHook):
@@ -97,8 +103,8 @@ class InterruptHook(estimator.SessionRunHook):
             raise Interrupted(self._watch.pending)
         session = run_context.session
         step = int(session.run(self._step))
-        save_checkpoint(session, step, self._model_dir, self._listener)
-        raise Interrupted(self._watch.pending, step)
+        saved = save_checkpoint(session, step, self._model_dir, self._listener)
+        raise Interrupted(self._watch.pending, saved)
 
     def end(self, session: Any) -> None:
         """Makes signals no longer wait for the end of a step.
@@ -222,12 +228,14 @@ class EarlyStop:
             self.add(evaluation)
 
     def add(self, evaluation: dict[str, Any]) -> None:
-        """Applies the rules to one evaluation.
+        """Applies the rules to one evaluation, unless there is a reason already.
+
+        The checkpoint at which training has stopped may be evaluated after that.
 
         Args:
             evaluation: metric → value.
         """
-        if self._metric not in evaluation:
+        if self.reason is not None or self._metric not in evaluation:
             return
         value = self._sign * evaluation[self._metric]
         if value > self._best + (self._stop.min_delta if self._best > -math.inf else 0):

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,6 +34,8 @@ def _stop(rules, values, direction="max", clock=time.monotonic):
         ({}, "max", [0.5, 0.4, 0.3, 0.2], None),
         ({"patience_evals": 2}, "max", [0.5, 0.6, 0.55], None),
         ({"patience_evals": 2}, "max", [0.5, 0.6, 0.55, 0.6], "not improved on 0.6 for 2"),
+        # The evaluation of the checkpoint at which training has stopped.
+        ({"patience_evals": 2}, "max", [0.6, 0.5, 0.5, 0.4], "not improved on 0.6 for 2"),
         ({"patience_evals": 2}, "min", [0.5, 0.4, 0.45, 0.41], "not improved on 0.4 for 2"),
         ({"patience_evals": 1, "min_delta": 0.1}, "max", [0.5, 0.55], "not improved on 0.5"),
         ({"patience_evals": 1, "min_delta": 0.1}, "max", [0.5, 0.65], None),
@@ -71,8 +74,41 @@ def test_a_signal_in_a_session_waits_and_a_second_does_not():
         watch.in_session = True
         os.kill(os.getpid(), signal.SIGTERM)
         assert watch.pending == signal.SIGTERM
+        assert watch.saves
         with pytest.raises(Interrupted):
             os.kill(os.getpid(), signal.SIGTERM)
+        assert not watch.saves
+
+
+@pytest.mark.newest
+def test_the_step_that_a_signal_names_is_the_step_in_the_checkpoint(tmp_path):
+    from estimator_bridge import estimator, tf
+    from trainer.job_dir.checkpoints import read_step
+    from trainer.training.stopping import InterruptHook
+
+    class Worker(estimator.CheckpointSaverListener):
+        """Trains two steps while the chief saves, as an asynchronous worker does."""
+
+        def before_save(self, session, global_step_value):
+            session.run(self.step.assign_add(2))
+
+    with tf.Graph().as_default(), SignalWatch() as watch:
+        worker = Worker()
+        worker.step = tf.compat.v1.train.create_global_step()
+        hook = InterruptHook(watch, str(tmp_path), training=True, listener=worker)
+        hook.begin()
+        tf.compat.v1.add_to_collection(
+            tf.compat.v1.GraphKeys.SAVERS, tf.compat.v1.train.Saver(sharded=True)
+        )
+        with tf.compat.v1.Session() as session:
+            session.run(worker.step.initializer)
+            session.run(worker.step.assign(283))
+            hook.after_create_session(session, None)
+            os.kill(os.getpid(), signal.SIGTERM)
+            with pytest.raises(Interrupted) as raised:
+                hook.after_run(SimpleNamespace(session=session), None)
+    assert read_step(tf.train.latest_checkpoint(str(tmp_path))) == 285
+    assert raised.value.saved == "; checkpoint saved at step 285"
 
 
 @pytest.mark.newest
