@@ -185,9 +185,13 @@ class HeartbeatFile:
             "beat": self._beat,
             "pid": os.getpid(),
         }
-        # If the disk is full, the next beat tries again. Until then this process seems silent.
+        path, text = self._path(self.start_number), json.dumps(content) + "\n"
+        # If neither can be written, the next beat tries again. Until then this process is silent.
         with contextlib.suppress(OSError):
-            storage.write_text(self._path(self.start_number), json.dumps(content) + "\n")
+            try:
+                storage.write_text(path, text)
+            except OSError:
+                _overwrite(path, text)
             while self._earlier:
                 (self.folder / self._earlier.pop()[1]).unlink(missing_ok=True)
 
@@ -309,6 +313,13 @@ class HeartbeatFile:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self.publish(state, **fields)
+
+
+def _overwrite(path: Path, text: str) -> None:
+    """Writes into the file itself: it has space on a full disk, where a new file has none."""
+    with path.open("r+", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.truncate()
 
 
 def _read_status(paths: Iterable[Path]) -> Optional[Status]:

@@ -135,20 +135,36 @@ def test_a_restarted_process_has_its_previous_status(tmp_path, clock):
     assert HeartbeatFile(str(tmp_path), "worker-0", clock, "a").previous_status == {}
 
 
-def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
-    chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
+@pytest.fixture
+def full_disk(monkeypatch):
+    """No new file can be written; one that is there can."""
 
     def fail(path, text):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(storage, "write_text", fail)
-        chief.publish(RUNNING, target=3)
+        yield patched
+
+
+def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, full_disk):
+    chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
+    (tmp_path / "cluster" / "chief-0.1.json").unlink()
+    chief.publish(RUNNING, target=3)
     worker.refresh()
     assert worker.read("chief-0") == {}
+    full_disk.undo()
     chief.publish(RUNNING)
     worker.refresh()
     assert worker.read("chief-0")["target"] == 3
+
+
+def test_the_others_read_what_a_process_says_on_a_full_disk(tmp_path, clock, full_disk):
+    chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
+    for message in ("its disk is full", "full"):
+        chief.publish(FAILED, message=message)
+        worker.refresh()
+        assert worker.read("chief-0")["message"] == message
 
 
 def test_a_process_that_was_replaced_while_it_was_paused_is_not_heard(tmp_path, clock):
