@@ -71,6 +71,10 @@ def join_cluster(
         is_fetched.set()
         yield heartbeat
     except (Interrupted, JobEnded) as end:
+        if cluster.role == "chief" and isinstance(end, JobEnded):
+            heartbeat.publish(LOST, message=str(end))
+            with contextlib.suppress(Interrupted):
+                watchdog.await_cause()
         if watchdog.cause is not None:
             saved = end.saved if isinstance(end, Interrupted) else ""
             end = JobEnded(f"{watchdog.cause}{saved}", watchdog.cause.status)

@@ -30,6 +30,8 @@ GRACE_SECS = 20.0
 # Seconds that a process has to report its own error after another process of the same synchronous
 # training has ended.
 LOST_SECS = 5.0
+# Seconds within which a process that fails tells why, after its connections have been closed.
+REPORT_SECS = 3.0
 # If a synchronous step hangs in all processes, workers wait this many seconds longer than the
 # chief. So only the chief fails, and the workers end because of it.
 AFTER_CHIEF_SECS = 20.0
@@ -120,10 +122,15 @@ class Watchdog:
             line = f"{silent} has been silent for {self._limit} s; this process ends"
             self._leave(FOLLOWED_STATUS, line)
 
-    def _end_with_failed(self) -> None:
-        """Makes the chief save and end if another process has failed; then all others end too."""
-        failed = self._find_failed()
-        if self.cause is None and failed is not None and self._heartbeat.status["state"] == RUNNING:
+    def await_cause(self) -> None:
+        """Waits shortly for the error of the process whose end aborted the chief's last step."""
+        deadline = time.monotonic() + REPORT_SECS
+        while self.cause is None and time.monotonic() < deadline:
+            self._note_cause(self._find_failed())
+            time.sleep(POLL_SECS)
+
+    def _note_cause(self, failed: Optional[str]) -> None:
+        if failed is not None:
             status = self._heartbeat.read(failed)
             secs = status["awaited_secs"]
             late = f" and has not been started again within {secs} s" if secs else ""
@@ -131,6 +138,12 @@ class Watchdog:
                 f"{failed} has failed{late}: {status['message']}; this process ends with it",
                 FOLLOWED_STATUS if secs else USER_ERROR_STATUS,
             )
+
+    def _end_with_failed(self) -> None:
+        """Makes the chief save and end if another process has failed; then all others end too."""
+        failed = self._find_failed()
+        if self.cause is None and failed is not None and self._heartbeat.status["state"] == RUNNING:
+            self._note_cause(failed)
             self._ask_end()
         if self.cause is not None and failed is not None and failed.startswith("ps-"):
             # Without the variables of this parameter server no checkpoint can be saved, and the

@@ -403,6 +403,31 @@ def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypat
     assert worker.read("chief-0")["message"] == str(ended.value)
 
 
+def test_a_chief_whose_step_was_aborted_reports_the_error_that_follows(tmp_path, monkeypatch):
+    monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
+    worker = HeartbeatFile(str(tmp_path), "worker-0", run_id="a")
+    cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
+    telling = threading.Timer(
+        0.5, worker.publish, [FAILED], {"message": "row 7", "awaited_secs": 0}
+    )
+    with SignalWatch() as watch:
+        joined = join_cluster(
+            Workspace(str(tmp_path), str(tmp_path)),
+            ClusterConfig(),
+            cluster,
+            console=console,
+            watch=watch,
+        )
+        with pytest.raises(JobEnded) as ended, joined:
+            telling.start()
+            raise JobEnded("worker-0: the connection is closed")
+    telling.join()
+    assert ended.value.status == USER_ERROR_STATUS
+    assert str(ended.value) == "worker-0 has failed: row 7; this process ends with it"
+    worker.refresh()
+    assert worker.read("chief-0")["state"] == FAILED
+
+
 @pytest.mark.parametrize(
     "failed, late", [("chief", "worker"), ("chief", "ps"), ("worker", "chief")]
 )
