@@ -90,6 +90,7 @@ NAMES: dict[str, Private] = {
     "training_util": _tensorflow("training.training_util"),
     # Graphs and their operations.
     "backprop": _tensorflow("eager.backprop"),
+    "eager_context": _tensorflow("eager.context"),
     "clustering_ops": _tensorflow("ops.clustering_ops"),
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),

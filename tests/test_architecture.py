@@ -144,6 +144,7 @@ BRIDGE_ROOMS = {
     "shims": "boosted_trees process private_tf errors",
     "patches": "array_datasets model_files process private_tf processor",
     "array_datasets": "process private_tf",
+    "eager_context": "private_tf",
     "model_files": "private_tf errors",
     "contrib_operations": "",
     "gradient_trees": "boosted_trees message_tables private_tf",

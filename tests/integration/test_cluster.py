@@ -168,6 +168,10 @@ def test_workers_in_step_train_like_one_process(
             (folder / name).write_bytes((shop / name).read_bytes())
     one = _losses(run_module, together, tmp_path / "one", "--batch_size=40", "--hidden_units=8")
     job = tmp_path / "job"
+    if engine == "canned":
+        # TensorFlow reads them before it builds the strategy.
+        for number, part in enumerate(rows):
+            make.tfrecord(data / f"train-{number}.tfrecord", part)
     finished = _run(
         start_module,
         data,
@@ -175,6 +179,7 @@ def test_workers_in_step_train_like_one_process(
         ["chief", "worker"],
         "--strategy=multi_worker_mirrored",
         f"--model.engine={engine}",
+        f"--train_data={data}/train-*.{'csv' if engine == 'fused' else 'tfrecord'}",
         "--train_steps=20",
         "--batch_size=20",
         "--run.save_checkpoints_steps=10",
