@@ -13,6 +13,7 @@ from typing import Optional
 
 import numpy as np
 
+from trainer.cluster.attempts import Attempts
 from trainer.cluster.links import RETRY_SECS, Ended, Link, Lost, accept, greet, listen, swap
 from trainer.environment.cluster_spec import Cluster
 
@@ -42,30 +43,42 @@ class Exchange:
         self.error: Optional[str] = None
         self.has_ended = False
 
-    def connect(self, lineup: Mapping[str, str], is_over: Callable[[], bool]) -> None:
+    def connect(
+        self,
+        lineup: Mapping[str, str],
+        is_over: Callable[[], bool],
+        attempts: Optional[Attempts] = None,
+    ) -> None:
         """Connects this process to all others; waits until they listen.
 
         Args:
             lineup: name → incarnation of each process that trains.
             is_over: whether training is over, so that the others may have left.
+            attempts: receives the attempts to connect that fail; None: they are repeated silently.
 
         Raises:
             UserError: the address of this process cannot be used.
+            JobEnded: another process could not be reached for too long.
         """
+        attempts, names = attempts or Attempts(), self._cluster.names
         secret = hashlib.sha256(json.dumps(dict(lineup), sort_keys=True).encode()).digest()
         addresses = self._cluster.trainers
         with listen(addresses[self.number], self._cluster.name) as listener:
             found: dict[int, socket.socket] = {}
             while len(found) + 1 < self.count and not is_over():
                 for number in range(self.number):
-                    if number not in found:
-                        connection = greet(addresses[number], secret, number, self.number)
-                        found.update({number: connection} if connection else {})
+                    if number in found:
+                        continue
+                    address = addresses[number]
+                    connection = greet(address, secret, number, self.number)
+                    if isinstance(connection, str):
+                        attempts.note_failure(names[number], secret, address, connection)
+                    else:
+                        found[number] = connection
                 if any(number not in found for number in range(self.number + 1, self.count)):
                     found.update(accept(listener, secret, self.number))
                 elif len(found) + 1 < self.count:
                     time.sleep(RETRY_SECS)
-        names = self._cluster.names
         self._links = {number: Link(names[number], found[number]) for number in sorted(found)}
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import selectors
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 
@@ -262,8 +262,8 @@ def _sign(secret: bytes, *numbers: int) -> bytes:
     return hmac.new(secret, bytes(json.dumps(numbers), "ascii"), hashlib.sha256).digest()
 
 
-def greet(address: str, secret: bytes, number: int, own: int) -> Optional[socket.socket]:
-    """Connects to a process; returns None if it does not listen yet or is another one.
+def greet(address: str, secret: bytes, number: int, own: int) -> Union[socket.socket, str]:
+    """Connects to a process; returns why not if it does not listen yet or is another one.
 
     Args:
         address: of the process, "host:port".
@@ -271,7 +271,7 @@ def greet(address: str, secret: bytes, number: int, own: int) -> Optional[socket
         number: of the process.
         own: number of this process, larger than that.
     """
-    connection = None
+    connection, reason = None, "another process listens there"
     try:
         connection = socket.create_connection(_split(address), _GREETING_SECS)
         connection.sendall(struct.pack("<I", own) + _sign(secret, own, number))
@@ -279,11 +279,11 @@ def greet(address: str, secret: bytes, number: int, own: int) -> Optional[socket
         if hmac.compare_digest(answer, _sign(secret, number, own, 1)):
             _prepare(connection)
             return connection
-    except OSError:
-        pass
+    except OSError as error:
+        reason = error.strerror or str(error)
     if connection is not None:
         connection.close()
-    return None
+    return reason
 
 
 def accept(listener: socket.socket, secret: bytes, own: int) -> dict[int, socket.socket]:

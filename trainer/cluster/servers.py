@@ -7,6 +7,7 @@ from typing import Optional
 
 import numpy as np
 
+from trainer.cluster.attempts import Attempts
 from trainer.cluster.links import RETRY_SECS, Ended, Link, Lost, greet, swap
 from trainer.cluster.messages import REFUSAL, pack, unpack
 from trainer.environment.cluster_spec import Cluster
@@ -35,6 +36,7 @@ class Servers:
         self._own = self.count + cluster.trainer_id
         self._find: Callable[[str], Optional[str]] = lambda name: None
         self._is_over: Callable[[], bool] = lambda: False
+        self._attempts = Attempts()
         self._links: list[Link] = []
         # The incarnations of the servers that are connected.
         self._secrets: list[str] = []
@@ -46,19 +48,31 @@ class Servers:
         self.error: Optional[str] = None
         self.refusal: Optional[str] = None
 
-    def find_by(self, find: Callable[[str], Optional[str]], is_over: Callable[[], bool]) -> None:
+    def find_by(
+        self,
+        find: Callable[[str], Optional[str]],
+        is_over: Callable[[], bool],
+        attempts: Optional[Attempts] = None,
+    ) -> None:
         """Sets what connections need.
 
         Args:
             find: returns the incarnation of a server, given its name; None before its start.
             is_over: whether training is over, so that the servers may have left.
+            attempts: receives the attempts to connect that fail; None: they are repeated silently.
         """
         self._find, self._is_over = find, is_over
+        self._attempts = attempts or Attempts()
 
     def connect(self) -> None:
-        """Connects this process to all servers; waits until they listen, or training is over."""
+        """Connects this process to all servers; waits until they listen, or training is over.
+
+        Raises:
+            JobEnded: a server could not be reached for too long.
+        """
         names = [f"ps-{number}" for number in range(self.count)]
         found: dict[int, Link] = {}
+        self._attempts.start_over()
         self._secrets = [""] * self.count
         while len(found) < self.count and not self._is_over():
             for number, address in enumerate(self._addresses):
@@ -66,9 +80,12 @@ class Servers:
                 if number in found or secret is None:
                     continue
                 connection = greet(address, secret.encode(), number, self._own)
-                if connection is not None:
-                    found[number] = Link(names[number], connection)
-                    self._secrets[number] = secret
+                if isinstance(connection, str):
+                    failed = (names[number], secret.encode(), address, connection)
+                    self._attempts.note_failure(*failed)
+                    continue
+                found[number] = Link(names[number], connection)
+                self._secrets[number] = secret
             if len(found) < self.count:
                 time.sleep(RETRY_SECS)
         if len(found) == self.count:

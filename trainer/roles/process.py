@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional
 from estimator_bridge import estimator, tf
 from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer.cluster import port_guard
+from trainer.cluster.attempts import Attempts
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
 from trainer.cluster.servers import Servers
@@ -268,7 +269,7 @@ def train(plan: JobPlan, process: ClusterProcess) -> None:
     try:
         if plan.exchange is not None:
             with translate_errors(plan), tf_config(ALONE):
-                _train_in_step(plan, plan.exchange, heartbeat)
+                _train_in_step(plan, plan.exchange, process)
             return
         if plan.servers is not None:
             with translate_errors(plan), tf_config(ALONE):
@@ -308,14 +309,22 @@ def _train_here(plan: JobPlan) -> None:
     )
 
 
-def _train_in_step(plan: JobPlan, exchange: Exchange, heartbeat: HeartbeatFile) -> None:
+def _build_attempts(plan: JobPlan, process: ClusterProcess) -> Attempts:
+    return Attempts(plan.job.config.cluster.watchdog_secs, process.console.warn)
+
+
+def _train_in_step(plan: JobPlan, exchange: Exchange, process: ClusterProcess) -> None:
     """Trains with variables of this process, and exchanges gradients with the others.
 
     Raises:
         JobEnded: another process has ended before training did.
     """
-    lineup = heartbeat.status["lineup"]
-    exchange.connect(lineup, lambda: plan.cluster.role != "chief" and is_over(heartbeat))
+    heartbeat = process.heartbeat
+    exchange.connect(
+        heartbeat.status["lineup"],
+        lambda: plan.cluster.role != "chief" and is_over(heartbeat),
+        _build_attempts(plan, process),
+    )
     try:
         _train_here(plan)
         exchange.end()
@@ -348,7 +357,11 @@ def _train_served(plan: JobPlan, servers: Servers, process: ClusterProcess) -> N
     def is_left() -> bool:
         return plan.cluster.role != "chief" and is_over(process.heartbeat)
 
-    servers.find_by(find, lambda: is_left() or process.watch.pending is not None)
+    servers.find_by(
+        find,
+        lambda: is_left() or process.watch.pending is not None,
+        _build_attempts(plan, process),
+    )
     try:
         while True:
             servers.connect()

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from trainer.cluster.attempts import Attempts
 from trainer.cluster.exchange import Exchange
 from trainer.cluster.processes import SHARING, find_addresses
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import UserError
+from trainer.errors import JobEnded, UserError
 
 pytestmark = pytest.mark.quick
 
@@ -146,3 +147,11 @@ def test_a_taken_address_is_named():
         cluster = Cluster({"chief": (address,), "worker": ("127.0.0.1:1",)})
         with pytest.raises(UserError, match=f"chief-0 cannot listen on {address}"):
             Exchange(cluster).connect(LINEUP, lambda: False)
+
+
+def test_a_process_that_cannot_be_reached_is_named_and_given_up():
+    chief, worker = _make_all(2)
+    address = chief._cluster.trainers[0]
+    line = f"cannot connect to chief-0 at {address}: Connection refused; given up after 0.3 s"
+    with pytest.raises(JobEnded, match=line):
+        worker.connect(LINEUP, lambda: False, Attempts(0.3))

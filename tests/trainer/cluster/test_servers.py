@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from trainer.cluster.attempts import Attempts
 from trainer.cluster.clients import Clients
 from trainer.cluster.messages import pack, unpack
 from trainer.cluster.processes import SHARING, find_addresses
 from trainer.cluster.servers import Servers
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import UserError
+from trainer.errors import JobEnded, UserError
 
 pytestmark = pytest.mark.quick
 
@@ -175,6 +176,20 @@ def test_strangers_and_late_processes_are_not_served(run):
     other.connect()
     with pytest.raises(ConnectionError, match="no parameter server is connected"):
         other.ask(SUM, [[]])
+
+
+def test_a_server_that_cannot_be_reached_is_named_and_given_up(monkeypatch):
+    monkeypatch.setattr("trainer.cluster.attempts.TELL_SECS", 0.1)
+    chief, server = find_addresses(2)
+    client, said = Servers(Cluster({"chief": (chief,), "ps": (server,)})), []
+    client.find_by(lambda name: "a", lambda: False, Attempts(0.3, said.append))
+    failed = f"cannot connect to ps-0 at {server}: Connection refused"
+    for _ in range(2):
+        began = time.monotonic()
+        with pytest.raises(JobEnded, match=f"{failed}; given up after 0.3 s; check TF_CONFIG"):
+            client.connect()
+        assert time.monotonic() - began >= 0.3
+    assert said == [f"{failed}; trying again for up to 0.3 s"] * 2
 
 
 def test_a_port_in_use_is_reported(run):
