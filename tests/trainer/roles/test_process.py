@@ -9,6 +9,8 @@ import pytest
 from estimator_bridge import tf
 from estimator_bridge.model_files import saving_beside
 from trainer.cluster.heartbeat import HeartbeatFile
+from trainer.config import Config
+from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.roles import process
@@ -26,7 +28,7 @@ class Servers:
         self.error, self.refusal, self.done = None, None, []
         self._is_over = lambda: False
 
-    def find_by(self, find, is_over):
+    def find_by(self, find, is_over, attempts):
         self._is_over = is_over
 
     def connect(self):
@@ -43,7 +45,8 @@ class Servers:
 @pytest.fixture
 def chief(tmp_path):
     heartbeat = HeartbeatFile(str(tmp_path), "chief-0")
-    return process.ClusterProcess(None, SignalWatch(), CLUSTER, heartbeat, lambda: None)
+    console = Console(quiet=True)
+    return process.ClusterProcess(console, SignalWatch(), CLUSTER, heartbeat, lambda: None)
 
 
 def _run_step(chief, servers):
@@ -75,7 +78,8 @@ def test_a_new_session_begins_after_the_checkpoint_that_is_being_written(chief):
 
 
 def _train(chief, servers, train):
-    plan = SimpleNamespace(cluster=CLUSTER, run=None)
+    job = SimpleNamespace(config=Config())
+    plan = SimpleNamespace(cluster=CLUSTER, run=None, job=job)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "_train_here", lambda plan: train())
         process._train_served(plan, servers, chief)
