@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from absl import flags
 
-from estimator_bridge.command_line.end import staying
 from trainer import config as config_lib
 from trainer.command_line import COMMANDS, SUBCOMMANDS
 from trainer.config import arguments, commands
@@ -76,8 +75,7 @@ def list_flags(command: str) -> list[Flag]:
     for words in [[name] for name in SUBCOMMANDS.get(command, ())] or [[]]:
         before, sys.argv = sys.argv, [command, *words]
         try:
-            printed = contextlib.redirect_stdout(io.StringIO())
-            with arguments.collecting() as declared, printed, staying():
+            with arguments.collecting() as declared, contextlib.redirect_stdout(io.StringIO()):
                 runpy.run_module(f"trainer.{command}", run_name="__main__")
         except SystemExit:
             pass

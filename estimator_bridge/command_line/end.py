@@ -1,33 +1,33 @@
 """Ends a program without taking its modules apart."""
 
 import atexit
-import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from typing import NoReturn
 
-__all__ = ["leave", "staying"]
+__all__ = ["end_process", "leave"]
 
 # Of Python, where the output could not be written.
 _OUTPUT_LOST = 120
-# Whether this process goes on after the program.
-_stays = False
-
-
-@contextlib.contextmanager
-def staying() -> Iterator[None]:
-    """Lets programs that this process runs inside itself end with SystemExit."""
-    global _stays
-    before, _stays = _stays, True
-    try:
-        yield
-    finally:
-        _stays = before
 
 
 def leave(status: int) -> NoReturn:
+    """Ends the program of the calling module as fast as it can.
+
+    Args:
+        status: the exit status.
+
+    Raises:
+        SystemExit: other code goes on after the program: that of a process that has run the program
+            within itself, of a debugger or of a profiler.
+    """
+    if sys._getframe(1).f_globals is not vars(sys.modules["__main__"]) or _is_watched():
+        sys.exit(status)
+    end_process(status)
+
+
+def end_process(status: int) -> NoReturn:
     """Ends this process as Python does, but leaves its modules and objects to the system.
 
     Python takes each module apart. With TensorFlow loaded, this takes a quarter of a second, and in
@@ -36,13 +36,7 @@ def leave(status: int) -> NoReturn:
 
     Args:
         status: the exit status.
-
-    Raises:
-        SystemExit: a debugger, a profiler or a block `staying`, which goes on afterwards, runs the
-        program.
     """
-    if _stays or _is_watched():
-        sys.exit(status)
     # Waits for threads that are not daemons, as Python does first of all.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
+from estimator_bridge.command_line.end import end_process
 from trainer.environment.variables import PARENT_PIPE, put_parent_pipe
 
 CAN_FORK = sys.platform == "linux"
@@ -263,7 +264,12 @@ def _become(request: dict[str, Any]) -> None:
         sys.modules["numpy"].random.seed()
     program = request["program"]
     sys.argv = [program, *request["arguments"]]
-    sys.modules[program].run_as_program(request["arguments"])
+    try:
+        sys.modules[program].run_as_program(request["arguments"])
+    except SystemExit as end:
+        if isinstance(end.code, (int, type(None))):
+            end_process(end.code or 0)
+        raise
 
 
 if __name__ == "__main__":

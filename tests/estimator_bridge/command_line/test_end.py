@@ -51,6 +51,12 @@ def test_a_profiler_goes_on_after_the_program(run, tmp_path):
     assert "program.py" in str(list(pstats.Stats(str(profile)).stats))
 
 
+def test_a_program_that_runs_it_goes_on_after_it(run):
+    around = "import runpy, sys\ntry: runpy.run_path(sys.argv[1], run_name='__main__')\n"
+    done = run("-c", around + "except SystemExit as end: print('goes on after', end)")
+    assert "goes on after 3" in done.stdout.splitlines()
+
+
 def test_output_that_is_lost_is_told_by_the_status(run):
     with open("/dev/full", "w") as full:
         assert run(output=full).returncode == 120
