@@ -4,6 +4,7 @@ import atexit
 import os
 import sys
 import threading
+import types
 from typing import NoReturn
 
 __all__ = ["end_process", "leave"]
@@ -22,7 +23,7 @@ def leave(status: int) -> NoReturn:
         SystemExit: other code goes on after the program: that of a process that has run the program
             within itself, of a debugger or of a profiler.
     """
-    if sys._getframe(1).f_globals is not vars(sys.modules["__main__"]) or _is_watched():
+    if _is_within(sys._getframe(1)) or _is_watched():
         sys.exit(status)
     end_process(status)
 
@@ -47,6 +48,18 @@ def end_process(status: int) -> NoReturn:
         except OSError:
             status = _OUTPUT_LOST
     os._exit(status)
+
+
+def _is_within(frame: types.FrameType) -> bool:
+    """Returns whether other code than `python FILE` or `python -m` has run a module."""
+    module, outer = frame.f_globals, frame.f_back
+    while outer is not None and (outer.f_globals is module or _is_of_runpy(outer)):
+        outer = outer.f_back
+    return outer is not None
+
+
+def _is_of_runpy(frame: types.FrameType) -> bool:
+    return bool(frame.f_globals.get("__name__") == "runpy")
 
 
 def _is_watched() -> bool:
