@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+from trainer import storage
+
 EXTRA = "assets.extra"
 # In assets.extra, written by other commands than the one that exports.
 GATE_REPORT = "gate.json"
@@ -13,7 +15,6 @@ WARM_UP_REQUESTS = "tf_serving_warmup_requests"
 _ADDED = {f"{EXTRA}/{name}" for name in (GATE_REPORT, GATE_SUMMARY, GATE_PAGE)}
 _ADDED |= {f"{EXTRA}/{name}" for name in (SANDBOX_REPORT, WARM_UP_REQUESTS)}
 _ADDED |= {"fingerprint.pb"}
-_BLOCK_BYTES = 1 << 20
 
 
 def fingerprint_export(export: str) -> str:
@@ -27,7 +28,5 @@ def fingerprint_export(export: str) -> str:
         name = path.relative_to(export).as_posix()
         if path.is_file() and name not in _ADDED:
             digest.update(name.encode())
-            with path.open("rb") as stream:
-                while block := stream.read(_BLOCK_BYTES):
-                    digest.update(block)
+            storage.add_content(digest, path)
     return digest.hexdigest()

@@ -3,14 +3,16 @@
 import hashlib
 import zlib
 from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
 
 from trainer import storage
+from trainer.errors import UserError
 from trainer.inputs.files import DataFile
+from trainer.inputs.parquet_files import count_rows
 from trainer.storage.partition_names import parse_partitions
 
 # Bytes at the start of a file that are compared before all of it is read.
 _START_BYTES = 65_536
-_BLOCK_BYTES = 1 << 20
 
 
 def warn_of_copies(files: Sequence[DataFile], option: str, log: Callable[[str], None]) -> None:
@@ -57,7 +59,7 @@ def _divide(
     for file in files:
         try:
             found.setdefault(identify(file), []).append(file)
-        except (OSError, ValueError):
+        except (OSError, UserError):
             # Whoever reads its rows says why.
             continue
     return [group for group in found.values() if len(group) > 1]
@@ -77,9 +79,7 @@ def _identify_start(file: DataFile) -> Hashable:
     with open(file.path, "rb") as stream:
         start = stream.read(_START_BYTES)
     if file.format == "parquet":
-        import pyarrow.parquet
-
-        has_rows = pyarrow.parquet.ParquetFile(file.path).metadata.num_rows > 0
+        has_rows = count_rows(file) > 0
     else:
         has_rows = file.format != "csv" or file.gzipped or b"\n" in start.strip()
     return zlib.crc32(start) if has_rows else file.path
@@ -89,7 +89,5 @@ def _identify_content(file: DataFile) -> Hashable:
     if storage.is_remote(file.path):
         return None
     digest = hashlib.blake2b()
-    with open(file.path, "rb") as stream:
-        while block := stream.read(_BLOCK_BYTES):
-            digest.update(block)
+    storage.add_content(digest, Path(file.path))
     return digest.digest()

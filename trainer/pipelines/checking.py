@@ -22,7 +22,7 @@ from trainer.evaluation import page_command as report
 from trainer.gating import command as gate
 from trainer.gating.rules import parse_rules
 from trainer.inputs.files import list_paths
-from trainer.pipelines.definition import Pipeline, Step, fill
+from trainer.pipelines.definition import Pipeline, Step, fill, split_paths
 from trainer.prediction import command as predict
 from trainer.release import push_command as push
 from trainer.sandboxing import command as sandbox
@@ -94,7 +94,7 @@ def find_missing_data(pipeline: Pipeline) -> list[str]:
         earlier[step.name] = filled
         named = [(name, text) for name, text in filled.list_texts() if name in _DATA]
         for name, text in named:
-            for one in [text] if os.path.exists(text) else text.split(","):
+            for one in split_paths(text):
                 is_known = storage.is_remote(one) or _is_made(one.strip(), made)
                 if not is_known and not list_paths(one.strip(), name):
                     lines.append(

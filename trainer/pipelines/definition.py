@@ -1,6 +1,7 @@
 """The file of a pipeline."""
 
 import hashlib
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -191,6 +192,15 @@ def fill(step: Step, earlier: dict[str, Step], key: str) -> Step:
         return filled
 
     return step.model_copy(update={"flags": fill_all(step.flags), "task": fill_all(step.task)})
+
+
+def split_paths(text: str) -> list[str]:
+    """Returns the paths or patterns in the value of a flag, where several have commas between them.
+
+    Args:
+        text: the value. An existing path is one, even with commas in it.
+    """
+    return [text] if os.path.exists(text) else text.split(",")
 
 
 def admit_first_model(step: Step, written: Collection[str]) -> Step:

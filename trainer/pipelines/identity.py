@@ -18,7 +18,7 @@ from trainer.errors import UserError
 from trainer.export.choose import find_export
 from trainer.export.fingerprint import fingerprint_export
 from trainer.job_layout import CONFIG
-from trainer.pipelines.definition import Step
+from trainer.pipelines.definition import Step, split_paths
 from trainer.release.pushing import Deployment
 from trainer.release.verdict import read_verdict
 from trainer.storage.partition_names import is_partition
@@ -56,8 +56,7 @@ def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, st
     named = _identify_named(step)
     inputs = {one: found for one, found in named.items() if one not in written}
     for name, text in step.list_texts():
-        # Several files are one text with commas.
-        for one in [text] if name in _PRESETS or os.path.exists(text) else text.split(","):
+        for one in [text] if name in _PRESETS else split_paths(text):
             found = _identify(name, one.strip(), step.command) if one not in written else ""
             if found:
                 inputs[one] = found
@@ -130,10 +129,8 @@ def _hash(paths: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         try:
-            with path.open("rb") as stream:
-                digest.update(f"{path}\0{path.stat().st_size}\0".encode())
-                while block := stream.read(1 << 20):
-                    digest.update(block)
+            digest.update(f"{path}\0{path.stat().st_size}\0".encode())
+            storage.add_content(digest, path)
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}; check the path") from error
     return digest.hexdigest()

@@ -22,6 +22,7 @@ from trainer.storage.data import (
 from trainer.storage.files import (
     GRAPH,
     VERSIONS_STATE,
+    add_content,
     describe_damage,
     get_object,
     read_json,
@@ -40,6 +41,7 @@ __all__ = [
     "Settings",
     "Superseded",
     "VersionFolder",
+    "add_content",
     "configure",
     "current_settings",
     "fetch_checkpoint",

@@ -231,6 +231,21 @@ def append_lines(path: Path, lines: Iterable[str]) -> None:
         raise
 
 
+def add_content(digest: Any, path: Path) -> None:
+    """Adds the content of a file to a hash, piece by piece.
+
+    Args:
+        digest: an object of hashlib.
+        path: the file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        while piece := stream.read(READ_BYTES):
+            digest.update(piece)
+
+
 def checksum(stream: BinaryIO, size: int) -> str:
     """Returns the CRC-32C of the next bytes of a stream, in the format of Cloud Storage.
 
