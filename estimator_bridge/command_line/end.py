@@ -53,13 +53,11 @@ def end_process(status: int) -> NoReturn:
 def _is_within(frame: types.FrameType) -> bool:
     """Returns whether other code than `python FILE` or `python -m` has run a module."""
     module, outer = frame.f_globals, frame.f_back
-    while outer is not None and (outer.f_globals is module or _is_of_runpy(outer)):
+    while outer is not None and (
+        outer.f_globals is module or outer.f_globals.get("__name__") == "runpy"
+    ):
         outer = outer.f_back
     return outer is not None
-
-
-def _is_of_runpy(frame: types.FrameType) -> bool:
-    return bool(frame.f_globals.get("__name__") == "runpy")
 
 
 def _is_watched() -> bool:

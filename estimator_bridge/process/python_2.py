@@ -47,15 +47,23 @@ def _reload(module: types.ModuleType) -> types.ModuleType:
     return module if module is sys else importlib.reload(module)
 
 
+def _resolve(path: str) -> Any:
+    """Returns what `itertools.zip_longest`, `str.maketrans` or `zip` names."""
+    owner, _, name = path.rpartition(".")
+    if owner in ("", "str"):
+        return getattr(str if owner else builtins, name)
+    return getattr(importlib.import_module(owner), name)
+
+
 _NAMES = {
-    "basestring": str,
+    # removed_names supplies xrange.
+    **{
+        name: _resolve(now)
+        for name, now in python_2.NAMES.items()
+        if name not in ("cmp", "reload", "xrange")
+    },
     "cmp": lambda a, b: (a > b) - (a < b),
-    "long": int,
-    "raw_input": input,
-    "reduce": functools.reduce,
     "reload": _reload,
-    "unichr": chr,
-    "unicode": str,
 }
 # Modules with attributes of Python 2.
 _OWNERS = (itertools, os, string, sys, urllib)
@@ -121,20 +129,12 @@ def _is_of_program(path: str) -> bool:
 
 def _find_attribute(owner: str, name: str) -> Any:
     replacement = python_2.ATTRIBUTES.get(f"{owner}.{name}")
-    frame = _importing_frame() if replacement else None
+    frame = _asking_frame() if replacement else None
     if replacement is None or not _gets(frame):
         raise AttributeError(f"module {owner!r} has no attribute {name!r}")
     if replacement == "pass":
         return lambda *arguments: None
     return _resolve(replacement)
-
-
-def _resolve(path: str) -> Any:
-    """Returns what `itertools.zip_longest`, `str.maketrans` or `zip` names."""
-    owner, _, name = path.rpartition(".")
-    if owner in ("", "str"):
-        return getattr(str if owner else builtins, name)
-    return getattr(importlib.import_module(owner), name)
 
 
 def _as_iterator(name: str) -> Any:
@@ -219,7 +219,7 @@ class _First(importlib.abc.MetaPathFinder):
 
 
 def _find_source(name: str) -> Optional[str]:
-    frame = _importing_frame()
+    frame = _asking_frame()
     if not _gets(frame):
         return None
     return python_2.MODULES.get(name) or _find_beside(frame, name)
@@ -234,8 +234,8 @@ def _gets(frame: Optional[types.FrameType]) -> bool:
     )
 
 
-def _importing_frame() -> Optional[types.FrameType]:
-    """Returns the frame of the import statement that runs."""
+def _asking_frame() -> Optional[types.FrameType]:
+    """Returns the frame of the statement that imports a module, or reads an attribute of one."""
     frame: Optional[types.FrameType] = sys._getframe(1)
     own = os.path.join(_PACKAGE, "")
     while frame is not None:
