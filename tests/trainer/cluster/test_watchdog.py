@@ -1,5 +1,6 @@
 """Which process ends when, by the heartbeat files and a clock that the tests move."""
 
+import contextlib
 import threading
 import time
 
@@ -376,25 +377,27 @@ def test_a_chief_does_not_wait_for_a_server_that_failed_for_good(tmp_path, now, 
     assert chief.heartbeat.status["state"] == FAILED and "ps-0 has failed: port" in chief.said[0]
 
 
+@contextlib.contextmanager
+def _joined_as_chief(folder):
+    cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
+    workspace = Workspace(str(folder), str(folder))
+    with (
+        SignalWatch() as watch,
+        join_cluster(workspace, ClusterConfig(), cluster, console=console, watch=watch),
+    ):
+        yield
+
+
 def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
     worker = HeartbeatFile(str(tmp_path), "worker-0", run_id="a")
-    cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
-    with SignalWatch() as watch:
-        joined = join_cluster(
-            Workspace(str(tmp_path), str(tmp_path)),
-            ClusterConfig(),
-            cluster,
-            console=console,
-            watch=watch,
-        )
-        with pytest.raises(JobEnded) as ended, joined:
-            worker.publish(FAILED, message="data: row 7", awaited_secs=0)
-            try:
-                time.sleep(100)
-            except Interrupted as interruption:
-                # As in training.
-                raise Interrupted(interruption.signal, 1234) from None
+    with pytest.raises(JobEnded) as ended, _joined_as_chief(tmp_path):
+        worker.publish(FAILED, message="data: row 7", awaited_secs=0)
+        try:
+            time.sleep(100)
+        except Interrupted as interruption:
+            # As in training.
+            raise Interrupted(interruption.signal, 1234) from None
     assert ended.value.status == USER_ERROR_STATUS
     line = "worker-0 has failed: data: row 7; this process ends with it"
     assert str(ended.value) == f"{line}; checkpoint saved at step 1,234"
@@ -406,21 +409,12 @@ def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypat
 def test_a_chief_whose_step_was_aborted_reports_the_error_that_follows(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
     worker = HeartbeatFile(str(tmp_path), "worker-0", run_id="a")
-    cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
     telling = threading.Timer(
         0.5, worker.publish, [FAILED], {"message": "row 7", "awaited_secs": 0}
     )
-    with SignalWatch() as watch:
-        joined = join_cluster(
-            Workspace(str(tmp_path), str(tmp_path)),
-            ClusterConfig(),
-            cluster,
-            console=console,
-            watch=watch,
-        )
-        with pytest.raises(JobEnded) as ended, joined:
-            telling.start()
-            raise JobEnded("worker-0: the connection is closed")
+    with pytest.raises(JobEnded) as ended, _joined_as_chief(tmp_path):
+        telling.start()
+        raise JobEnded("worker-0: the connection is closed")
     telling.join()
     assert ended.value.status == USER_ERROR_STATUS
     assert str(ended.value) == "worker-0 has failed: row 7; this process ends with it"
