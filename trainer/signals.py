@@ -86,5 +86,6 @@ class SignalWatch:
         if self.in_session and (self.pending is None or not self.saves):
             self.pending = number
         else:
+            # A second signal ends training at once, without a checkpoint.
             self.saves = self.saves and not self.in_session
             raise Interrupted(number)

@@ -85,8 +85,6 @@ def build_strategy(config: config_lib.ClusterConfig) -> Any:
     Raises:
         UserError: a device does not exist.
     """
-    from estimator_bridge.eager_context import renew_eager_context
-
     devices = list_devices(config)
     distribute = bridge.tf.distribute
     try:
@@ -101,6 +99,8 @@ def build_strategy(config: config_lib.ClusterConfig) -> Any:
             kind = bridge.tf.compat.v1.distribute.experimental.CentralStorageStrategy
             return kind(devices or None, parameter_device="/cpu:0")
         if config.strategy == "multi_worker_mirrored":
+            from estimator_bridge.eager_context import renew_eager_context
+
             renew_eager_context()
             # The constructor connects to the other processes without a time limit, and blocks all
             # other Python threads. So only a timer in C can end a constructor that hangs.

@@ -41,9 +41,9 @@ CHANGEABLE = re.compile(
     r"|schema\.columns\..+\.(private|growing\.max_age_steps)$"
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
 )
-# What is not a job's own, and is not deleted with it.
 # Characters of a value in a message.
 MOST_SHOWN = 60
+# What is not a job's own, and is not deleted with it.
 KEPT = {storage.VERSIONS_STATE: "the state of a served model", STUDY: "a search"}
 # Type of model → the options that name its optimizers. A user's own model chooses its own.
 OPTIMIZERS = {
