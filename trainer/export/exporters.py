@@ -11,14 +11,14 @@ from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_layout import BEST_STATE
+from trainer.job_layout import BEST_STATE, EVAL_DATA
 
 
 class BestExporter(estimator.Exporter):
     """Exports whenever a metric is better than in all earlier evaluations.
 
-    The evaluations before a restart count too: the best value is stored in best.json beside the
-    exports. best.json is written atomically.
+    The evaluations before a restart count too, if they were on the same data: the best value is
+    stored in best.json beside the exports. best.json is written atomically.
 
     Args:
         receiver_fn: the serving_input_receiver_fn.
@@ -26,6 +26,7 @@ class BestExporter(estimator.Exporter):
         direction: min or max: which value of the metric is better.
         keep: number of newest exports that are kept.
         assets: name in the assets.extra of an export → file that is copied there.
+        eval_data: checksum of the evaluation data; None: unknown.
     """
 
     def __init__(
@@ -35,12 +36,14 @@ class BestExporter(estimator.Exporter):
         direction: str,
         keep: int,
         assets: Optional[dict[str, str]] = None,
+        eval_data: Optional[int] = None,
     ) -> None:
         self._receiver_fn = receiver_fn
         self._assets = assets
         self._metric = metric
         self._is_min = direction == "min"
         self._keep = keep
+        self._eval_data = eval_data
 
     @property
     def name(self) -> str:
@@ -55,7 +58,7 @@ class BestExporter(estimator.Exporter):
         eval_result: dict[str, Any],
         is_the_final_export: bool,
     ) -> Any:
-        """Exports a checkpoint if its evaluation is the best so far.
+        """Exports a checkpoint if its evaluation is the best so far on the same data.
 
         Args:
             estimator: an Estimator.
@@ -82,9 +85,7 @@ class BestExporter(estimator.Exporter):
             return None
         state = Path(export_path) / BEST_STATE
         best = read_best(state)
-        # The stored best value is ignored if it belongs to another metric.
-        is_known = best is not None and best.metric == self._metric
-        if best is not None and is_known and not self._is_better(value, best.value):
+        if best is not None and not self._is_better(value, best):
             return None
         exported = estimator.export_saved_model(
             export_path,
@@ -93,13 +94,18 @@ class BestExporter(estimator.Exporter):
             checkpoint_path=checkpoint_path,
         )
         step = int(eval_result["global_step"])
-        storage.write_json(state, {"metric": self._metric, "value": value, "step": step})
+        data = {} if self._eval_data is None else {EVAL_DATA: self._eval_data}
+        storage.write_json(state, {"metric": self._metric, "value": value, "step": step, **data})
         for old in list_exports(export_path)[: -self._keep]:
             shutil.rmtree(old)
         return exported
 
-    def _is_better(self, value: float, best: float) -> bool:
-        return value < best if self._is_min else value > best
+    def _is_better(self, value: float, best: "_Best") -> bool:
+        """Whether a value is better than the stored one, or that is of another metric or data."""
+        is_known = None not in (best.eval_data, self._eval_data)
+        if best.metric != self._metric or (is_known and best.eval_data != self._eval_data):
+            return True
+        return value < best.value if self._is_min else value > best.value
 
 
 class _Best(pydantic.BaseModel):
@@ -109,6 +115,7 @@ class _Best(pydantic.BaseModel):
 
     metric: str
     value: float
+    eval_data: Optional[int] = None
 
 
 def read_best(path: Path) -> Optional[_Best]:
@@ -152,6 +159,7 @@ def build_exporters(
     metric: str,
     direction: str,
     assets: Optional[dict[str, str]] = None,
+    eval_data: Optional[int] = None,
 ) -> list[Any]:
     """Builds the exporters of the configuration.
 
@@ -161,6 +169,7 @@ def build_exporters(
         metric: name of the metric by which `best` chooses.
         direction: min or max: which value of the metric is better.
         assets: name in the assets.extra of an export → file that is copied there.
+        eval_data: checksum of the evaluation data; None: unknown.
 
     Returns:
         An estimator.Exporter for each name in export.exporters, in that order.
@@ -169,7 +178,9 @@ def build_exporters(
         "latest": lambda: estimator.LatestExporter(
             "latest", receiver_fn, assets_extra=assets, exports_to_keep=export.keep
         ),
-        "best": lambda: BestExporter(receiver_fn, metric, direction, export.keep, assets),
+        "best": lambda: BestExporter(
+            receiver_fn, metric, direction, export.keep, assets, eval_data
+        ),
         "final": lambda: estimator.FinalExporter("final", receiver_fn, assets_extra=assets),
     }
     return [makers[name]() for name in dict.fromkeys(export.exporters)]

@@ -1,10 +1,11 @@
 """metrics.jsonl in job_dir: every recorded loss and evaluation of all runs of a job."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
-from trainer.job_layout import METRICS_LOG
+from trainer.job_layout import EVAL_DATA, METRICS_LOG, TRAIN_DATA
 from trainer.storage.files import append_lines
 
 
@@ -13,10 +14,13 @@ class MetricsLog:
 
     Args:
         job_dir: folder of the file.
+        data: checksums of the data, train_data and eval_data, that evaluations are recorded with;
+            None: they are unknown.
     """
 
-    def __init__(self, job_dir: str):
+    def __init__(self, job_dir: str, data: Optional[Mapping[str, int]] = None):
         self._path = Path(job_dir) / METRICS_LOG
+        self._data = dict(data or {})
 
     def measure(self) -> int:
         """Returns the size of the file in bytes; 0 if there is none."""
@@ -33,7 +37,8 @@ class MetricsLog:
             step: global step.
             values: name → value.
         """
-        line = json.dumps({"kind": kind, "step": int(step), **values})
+        data = self._data if kind == "eval" else {}
+        line = json.dumps({"kind": kind, "step": int(step), **values, **data})
         append_lines(self._path, [line])
 
     def resume_from(self, step: int) -> None:
@@ -55,6 +60,26 @@ class MetricsLog:
         Args:
             kind: train or eval.
         """
+        return [_drop_data(line) for line in self._read(kind)]
+
+    def read_comparable(self, data: Optional[Mapping[str, int]] = None) -> list[dict[str, Any]]:
+        """Returns the evaluations of a job, as `read` does, that were on certain data.
+
+        Those without checksums, which an older version or a user's experiment has recorded, count.
+
+        Args:
+            data: name → checksum, as in the constructor; None: the evaluation data of the last one.
+        """
+        lines = self._read("eval")
+        if data is None:
+            data = {EVAL_DATA: lines[-1][EVAL_DATA]} if lines and EVAL_DATA in lines[-1] else {}
+        return [
+            _drop_data(line)
+            for line in lines
+            if all(line.get(name, value) == value for name, value in data.items())
+        ]
+
+    def _read(self, kind: str) -> list[dict[str, Any]]:
         steps: dict[int, dict[str, Any]] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -67,6 +92,10 @@ class MetricsLog:
                 elif found == "resume":
                     steps = {step: steps[step] for step in steps if step <= record["step"]}
         return [steps[step] for step in sorted(steps)]
+
+
+def _drop_data(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in (TRAIN_DATA, EVAL_DATA)}
 
 
 def _parse(line: str) -> Optional[dict[str, Any]]:

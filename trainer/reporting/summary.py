@@ -128,8 +128,9 @@ def write_report(summary: RunSummary) -> str:
     Args:
         summary: the contents of the report.
     """
-    evaluations = MetricsLog(summary.job_dir).read("eval")
-    best = choose_best(evaluations, summary.best_metric, summary.direction)
+    log = MetricsLog(summary.job_dir)
+    evaluations, comparable = log.read("eval"), log.read_comparable()
+    best = choose_best(comparable, summary.best_metric, summary.direction)
     last = evaluations[-1] if evaluations else None
     document: dict[str, Any] = {}
     if summary.experiment is not None:
@@ -149,9 +150,9 @@ def write_report(summary: RunSummary) -> str:
     )
     folder = Path(summary.job_dir)
     storage.write_json(folder / job_layout.METRICS, without_nan(document))
-    text = describe(summary, best, evaluations)
+    text = describe(summary, best, comparable)
     storage.write_text(folder / job_layout.SUMMARY, text + "\n")
-    return describe(summary, best, evaluations, find_width(sys.stdout))
+    return describe(summary, best, comparable, find_width(sys.stdout))
 
 
 def without_nan(value: Any) -> Any:
@@ -178,7 +179,7 @@ def describe(
     Args:
         summary: the contents of the report.
         best: the best evaluation, if any.
-        evaluations: all evaluations in their order.
+        evaluations: those on the same data, in their order.
         width: of the terminal, in columns; None: as wide as the tables are.
     """
     result, data = summary.result, summary.data

@@ -17,13 +17,14 @@ from trainer.inputs.copied_files import warn_of_copies
 from trainer.inputs.data_sets import describe_split, find_eval_files, find_train_files
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
-from trainer.inputs.file_identity import find_place
+from trainer.inputs.file_identity import checksum_data, find_place
 from trainer.inputs.files import DataFile
 from trainer.inputs.leakage import find_common_rows, find_equal_rows
 from trainer.inputs.scan import Scan
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.inputs.split import build_split
 from trainer.job_dir import compatibility, input_runs
+from trainer.job_layout import EVAL_DATA, TRAIN_DATA
 from trainer.metrics.catalogue import choose_direction
 from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
@@ -317,6 +318,16 @@ def build_source(
         -(-num_rows // shard[1]),
         ReadOptions(names, shard=shard),
     )
+
+
+def checksum_inputs(job: Job) -> dict[str, int]:
+    """Returns the checksums of a job's data, with which its evaluations are recorded.
+
+    Args:
+        job: names the files.
+    """
+    files = {TRAIN_DATA: job.train_files, EVAL_DATA: job.eval_files}
+    return {name: checksum_data(found) for name, found in files.items()}
 
 
 def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:

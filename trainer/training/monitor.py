@@ -1,13 +1,14 @@
 """Builds the hooks that observe and end a run, both of jobs and of users' experiments."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer.cluster.strategies import SYNCHRONOUS, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.job_layout import EVAL_DATA
 from trainer.phase_timer import Times, TimesHook, TimesListener
 from trainer.signals import SignalWatch
 from trainer.training.divergence import FiniteListener
@@ -38,10 +39,12 @@ class BestMetric(NamedTuple):
     Attributes:
         name: name of the metric.
         direction: "min" or "max": whether lower or higher values are better.
+        data: checksums of the data, as in MetricsLog; None: they are unknown.
     """
 
     name: str
     direction: str
+    data: Optional[dict[str, int]] = None
 
 
 class Monitor:
@@ -77,15 +80,17 @@ class Monitor:
         self._last = schedule.last
         self._is_chief = cluster.role == "chief"
         self.finite = FiniteListener()
-        self.metrics_log = MetricsLog(self._job_dir)
+        self.metrics_log = MetricsLog(self._job_dir, best.data)
         if self._is_chief:
             self.metrics_log.resume_from(schedule.first)
+            self._announce_changed_data(best.data or {}, config.stop)
         self.pace = Pace()
         self.early_stop = EarlyStop(
             config.stop,
             config.stop.metric or best.name,
             direction=best.direction,
-            evaluations=self.metrics_log.read("eval"),
+            # New rows may make a model better again.
+            evaluations=self.metrics_log.read_comparable(best.data or {}),
         )
         strategy = config.cluster.strategy
         self.progress = TrainingHook(
@@ -100,6 +105,19 @@ class Monitor:
         )
         # Workers in step with the chief stop with it, not by their own clocks.
         self._decides = self._is_chief or strategy not in SYNCHRONOUS
+
+    def _announce_changed_data(self, data: dict[str, int], stop: config_lib.StopConfig) -> None:
+        log, num_all = self.metrics_log, len(self.metrics_log.read("eval"))
+        counted = ""
+        if stop.patience_evals is not None and len(log.read_comparable(data)) < num_all:
+            counted = "stop.patience_evals counts from here"
+        if EVAL_DATA in data and len(log.read_comparable({EVAL_DATA: data[EVAL_DATA]})) < num_all:
+            self._session.console.log(
+                "evaluation data: they differ from those of earlier evaluations; the best one is "
+                f"chosen among those on the same data{counted and f', and {counted}'}"
+            )
+        elif counted:
+            self._session.console.log(f"data: they differ from those of earlier runs; {counted}")
 
     def build_train_hooks(self, given: Sequence[Any] = (), first: Sequence[Any] = ()) -> list[Any]:
         """Returns the hooks of training.

@@ -23,7 +23,7 @@ from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints
 from trainer.job_dir.exported import write_description
-from trainer.job_layout import CLUSTER_FOLDER
+from trainer.job_layout import CLUSTER_FOLDER, EVAL_DATA
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
@@ -35,7 +35,7 @@ from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
 from trainer.models.warm_start import warm_start
 from trainer.signals import SignalWatch
 from trainer.training.hooks import CheckpointHook, NearEndHook, SummaryHook
-from trainer.training.job import Job, build_source, encode_sources
+from trainer.training.job import Job, build_source, checksum_inputs, encode_sources
 from trainer.training.linear_start import LinearStartHook
 from trainer.training.monitor import BestMetric, Monitor, Session
 from trainer.training.progress import Schedule
@@ -169,10 +169,11 @@ def build_plan(
         steps_at=model.lengths,
         save_at=config.run.checkpoint_at_steps,
     )
+    best = BestMetric(job.best_metric, job.direction, checksum_inputs(job))
     monitor = Monitor(
         config,
         Session(console, watch, job.times),
-        best=BestMetric(job.best_metric, job.direction),
+        best=best,
         schedule=schedule,
         cluster=cluster,
     )
@@ -184,7 +185,7 @@ def build_plan(
         hooks=monitor.build_eval_hooks([_build_progress(job, console), *eval_hooks]),
         exporters=[
             monitor.build_recorder(SHOWN_METRICS[job.schema.task][0]),
-            *_build_exporters(job),
+            *_build_exporters(job, best),
         ],
         start_delay_secs=config.eval.start_delay_secs,
         throttle_secs=config.eval.throttle_secs,
@@ -373,11 +374,11 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
     return hooks
 
 
-def _build_exporters(job: Job) -> list[Any]:
-    config = job.config
-    assets = write_description(config, job.schema, job.statistics)
+def _build_exporters(job: Job, best: BestMetric) -> list[Any]:
+    assets = write_description(job.config, job.schema, job.statistics)
+    data = (best.data or {}).get(EVAL_DATA)
     return build_exporters(
-        config.export, _make_receiver_fn(job), job.best_metric, job.direction, assets
+        job.config.export, _make_receiver_fn(job), best.name, best.direction, assets, data
     )
 
 

@@ -65,6 +65,21 @@ def test_best_restarts_with_another_metric(tmp_path):
 
 
 @pytest.mark.newest
+def test_best_restarts_with_other_evaluation_data(tmp_path):
+    """A job that is trained every night may be evaluated on the rows of that day."""
+
+    def export(values, data):
+        exporter = BestExporter(None, "auc", "max", 3, eval_data=data)
+        return _best(tmp_path, values, exporter=exporter)
+
+    # An older version has recorded no data.
+    _best(tmp_path, [0.7])
+    assert export([0.6, 0.9], data=1) == [False, True]
+    assert export([0.8, 0.95], data=1) == [False, True]
+    assert export([0.8, 0.7], data=2) == [True, False]
+
+
+@pytest.mark.newest
 def test_best_keeps_the_newest_exports(tmp_path):
     _best(tmp_path, [0.1, 0.2, 0.3, 0.4], keep=2)
     kept = list_exports(str(tmp_path / "best"))

@@ -42,3 +42,20 @@ def test_several_writers_lose_no_record(tmp_path):
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
     assert len(lines) == 400 and len(MetricsLog(str(tmp_path)).read("train")) == 400
     assert all(json.loads(line)["loss"] == 1.0 for line in lines)
+
+
+def test_evaluations_on_other_data_are_not_compared(tmp_path):
+    MetricsLog(str(tmp_path)).append("eval", 5, {"auc": 0.6})
+    for step, train, evaluation in ((10, 1, 1), (20, 2, 1), (30, 2, 2)):
+        data = {"train_data": train, "eval_data": evaluation}
+        MetricsLog(str(tmp_path), data).append("eval", step, {"auc": 0.7})
+    log = MetricsLog(str(tmp_path))
+    assert [line["step"] for line in log.read("eval")] == [5, 10, 20, 30]
+    assert all(line.keys() == {"step", "auc"} for line in log.read("eval"))
+    # An older version has recorded no data.
+    for data, steps in (
+        ({"eval_data": 1}, [5, 10, 20]),
+        ({"train_data": 2, "eval_data": 1}, [5, 20]),
+    ):
+        assert [line["step"] for line in log.read_comparable(data)] == steps
+    assert log.read_comparable() == [{"step": 5, "auc": 0.6}, {"step": 30, "auc": 0.7}]

@@ -154,6 +154,14 @@ def test_a_line_that_a_crash_cut_short_is_skipped(tmp_path, make):
     assert metrics_log.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
 
 
+def test_the_best_evaluation_is_one_on_the_data_of_the_last(tmp_path):
+    for step, auc, day in (10, 0.9, 1), (20, 0.8, 2), (30, 0.7, 2):
+        MetricsLog(str(tmp_path), {"eval_data": day}).append("eval", step, {"auc": auc})
+    write_report(RunSummary(str(tmp_path), RESULT, "auc", "max"))
+    document = json.loads((tmp_path / "metrics.json").read_text())
+    assert document["best"] == {"step": 20, "auc": 0.8} and len(document["evaluations"]) == 3
+
+
 def test_lines_beyond_the_resumed_step_do_not_count(tmp_path):
     """A disk is lost, and the bucket has the metrics log but not the last checkpoint."""
     metrics_log = MetricsLog(str(tmp_path))

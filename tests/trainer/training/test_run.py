@@ -247,6 +247,26 @@ def test_nothing_to_train(make, copy):
     assert f"nothing to train: {folder} is at step 10 and the target is 10" in stream.getvalue()
 
 
+def test_new_data_are_trained_after_an_early_stop(make, copy):
+    folder, config = copy
+    train = config.train.model_copy(update={"max_steps": 15})
+    stop = config.stop.model_copy(update={"metric": "loss", "target": 1e9})
+    config = config.model_copy(update={"train": train, "stop": stop})
+    stream = io.StringIO()
+    _, result = make.run(config, make.schema(), Console(stream))
+    assert (result.start_step, result.end_step) == (10, 10)
+    assert "differ" not in stream.getvalue()
+    path = make.csv(folder.parent / "tomorrow.csv", make.rows(50, seed=78))
+    for name, told in ("train", "data: they differ"), ("eval", "evaluation data: they differ"):
+        config = config.model_copy(update={"data": config.data.model_copy(update={name: (path,)})})
+        config = config.model_copy(update={"stop": stop.model_copy(update={"patience_evals": 9})})
+        _, result = make.run(config, make.schema(), Console(stream := io.StringIO()))
+        assert result.end_step > result.start_step
+        assert told in stream.getvalue()
+        train = train.model_copy(update={"max_steps": 20})
+        config = config.model_copy(update={"train": train})
+
+
 def test_a_resumed_model_keeps_its_statistics(make, shop, copy):
     folder, config = copy
     rows = make.rows(50, seed=77)
