@@ -1,5 +1,6 @@
 """The flags of trainer.task, generated from the fields of the configuration."""
 
+import os
 import re
 import typing
 from collections.abc import Sequence
@@ -132,7 +133,7 @@ def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
         values.hparams,
         _collect(values),
         values.dry_run,
-        values.fresh,
+        values.fresh and os.path.expanduser(values.fresh),
         bool(values.reuse),
         prints[0] if prints else None,
     )
@@ -158,7 +159,7 @@ def find_job_dir(argv: list[str]) -> Optional[str]:
         name, equals, value = word.lstrip("-").partition("=")
         if word.startswith("-") and SHORT_NAMES.get(name, name) == "job_dir":
             found = value if equals else following
-    return found
+    return found and os.path.expanduser(found)
 
 
 def _define(values: flags.FlagValues) -> None:

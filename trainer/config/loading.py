@@ -228,6 +228,7 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
 
 def _find_from(folder: str, path: str) -> str:
     """Returns a path as an absolute path; returns a gs:// address unchanged."""
+    path = os.path.expanduser(path)
     return path if path.startswith("gs:/") else os.path.abspath(os.path.join(folder, path))
 
 

@@ -20,6 +20,7 @@ from trainer.config.values import (
     OptionalCode,
     OptionalFloat,
     OptionalInt,
+    OptionalPath,
     OptionalSteps,
     OptionalStr,
     Section,
@@ -256,7 +257,7 @@ def _read_secrets(value: Any) -> Any:
 class Config(Section):
     """All options of a run."""
 
-    job_dir: OptionalStr = Field(
+    job_dir: OptionalPath = Field(
         None,
         description="folder of checkpoints, logs and exports",
     )

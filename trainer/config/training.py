@@ -13,6 +13,7 @@ from trainer.config.values import (
     OptionalCode,
     OptionalFloat,
     OptionalInt,
+    OptionalPath,
     OptionalStr,
     Section,
     none,
@@ -80,7 +81,7 @@ class TrainConfig(Section):
         "rows; one process; "
         "without epochs and max_steps: true if each row is read more than 1,000 times",
     )
-    warm_start: OptionalStr = Field(
+    warm_start: OptionalPath = Field(
         None,
         description="checkpoint or job_dir that initialises the variables of a new job",
     )
@@ -286,7 +287,7 @@ class ExportConfig(Section):
     keep: int = Field(
         3,
         gt=0,
-        description="number of newest exports to keep, separately for latest and best",
+        description="number of newest exports to keep, separately for latest, best and final",
     )
     best_metric: OptionalStr = Field(
         None,

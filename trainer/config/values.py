@@ -3,6 +3,7 @@
 A flag and a tuning service give text: "64,32" for a list, "none" for no value.
 """
 
+import os
 import re
 import typing
 from typing import Annotated, Any, Optional
@@ -149,6 +150,10 @@ Floats = Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(sp
 OptionalInt = Annotated[Optional[Annotated[int, Field(gt=0)]], BeforeValidator(none)]
 OptionalFloat = Annotated[Optional[Annotated[float, Field(gt=0)]], BeforeValidator(none)]
 OptionalStr = Annotated[Optional[str], BeforeValidator(none)]
+# The shell expands ~ only at the beginning of a word, not in --job_dir=~/job.
+OptionalPath = Annotated[
+    Optional[Annotated[str, AfterValidator(os.path.expanduser)]], BeforeValidator(none)
+]
 # Global steps FIRST:LAST, both included.
 OptionalSteps = Annotated[
     Optional[Annotated[str, AfterValidator(_check_steps)]],

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from trainer import config as config_lib
-from trainer.config import Config, list_options, load_config, to_yaml
+from trainer.config import Config, flags, list_options, load_config, to_yaml
 from trainer.errors import UserError
 
 pytestmark = pytest.mark.quick
@@ -185,6 +185,16 @@ def test_a_file_of_the_current_folder_does_not_replace_a_preset(make, tmp_path, 
         assert load_config(name, {}).train.batch_size == 7
     space = config_lib.find_preset("census", "--tuning", "tuning")
     assert space == make.root / "hparams" / "tuning" / "census.yaml"
+
+
+def test_paths_may_begin_with_the_home(tmp_path, monkeypatch):
+    """The shell leaves the ~ of --job_dir=~/job as it is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    names = ("job_dir", "train.warm_start", "data.schema_file")
+    config = load_config(None, {name: "~/here" for name in names})
+    here = str(tmp_path / "here")
+    assert (config.job_dir, config.train.warm_start, config.data.schema_file) == (here, here, here)
+    assert flags.parse_command_line(["--fresh=~/here"]).fresh == here
 
 
 def test_schema_file_is_relative_to_the_hparams_file(tmp_path, monkeypatch):
