@@ -96,8 +96,7 @@ class BestExporter(estimator.Exporter):
         step = int(eval_result["global_step"])
         data = {} if self._eval_data is None else {EVAL_DATA: self._eval_data}
         storage.write_json(state, {"metric": self._metric, "value": value, "step": step, **data})
-        for old in list_exports(export_path)[: -self._keep]:
-            shutil.rmtree(old)
+        _remove_old_exports(export_path, self._keep)
         return exported
 
     def _is_better(self, value: float, best: "_Best") -> bool:
@@ -106,6 +105,30 @@ class BestExporter(estimator.Exporter):
         if best.metric != self._metric or (is_known and best.eval_data != self._eval_data):
             return True
         return value < best.value if self._is_min else value > best.value
+
+
+class _FinalExporter(estimator.FinalExporter):
+    """Exports at the end of each run, and keeps the newest exports: a job may run every night."""
+
+    def __init__(
+        self,
+        receiver_fn: Optional[Callable[[], Any]],
+        keep: int,
+        assets: Optional[dict[str, str]],
+    ) -> None:
+        super().__init__("final", receiver_fn, assets_extra=assets)
+        self._keep = keep
+
+    def export(self, estimator: Any, export_path: str, *rest: Any, **named: Any) -> Any:
+        exported = super().export(estimator, export_path, *rest, **named)
+        if exported is not None:
+            _remove_old_exports(export_path, self._keep)
+        return exported
+
+
+def _remove_old_exports(folder: str, keep: int) -> None:
+    for old in list_exports(folder)[:-keep]:
+        shutil.rmtree(old)
 
 
 class _Best(pydantic.BaseModel):
@@ -181,6 +204,6 @@ def build_exporters(
         "best": lambda: BestExporter(
             receiver_fn, metric, direction, export.keep, assets, eval_data
         ),
-        "final": lambda: estimator.FinalExporter("final", receiver_fn, assets_extra=assets),
+        "final": lambda: _FinalExporter(receiver_fn, export.keep, assets),
     }
     return [makers[name]() for name in dict.fromkeys(export.exporters)]

@@ -134,6 +134,15 @@ def test_number_of_exports(exported):
     assert len(exports["final"]) == 1
 
 
+def test_a_job_that_ends_every_night_keeps_the_newest_final_exports(exported, make, tmp_path):
+    folder = shutil.copytree(exported.folder, tmp_path / "job")
+    for steps in (70, 80, 90):
+        train = exported.config.train.model_copy(update={"max_steps": steps})
+        changes = {"train": train, "job_dir": str(folder)}
+        _, result = make.run(exported.config.model_copy(update=changes), exported.schema)
+        assert len(result.exports["final"]) <= 2
+
+
 def test_best_export_is_of_the_best_evaluation(exported):
     state = json.loads((exported.folder / "export" / "best" / "best.json").read_text())
     best = max(exported.read("eval"), key=lambda record: record["auc"])
