@@ -21,6 +21,7 @@ from estimator_bridge.output.terminal import (
     format_secs,
     paint_status,
     tolerate_closed_output,
+    write_message,
 )
 
 # Seconds between two progress lines where the output is not a terminal.
@@ -45,7 +46,7 @@ def show(text: str) -> None:
     """
     _clear(sys.stderr)
     with tolerate_closed_output():
-        _print(escape_lines(text), sys.stdout)
+        print(_format(escape_lines(text), sys.stdout), flush=True)
 
 
 def show_error(text: str) -> None:
@@ -55,18 +56,21 @@ def show_error(text: str) -> None:
         text: what is wrong, and the remedy.
     """
     _clear(sys.stderr)
-    _print(f"error: {escape_lines(text)}", sys.stderr)
+    _log(f"error: {escape_lines(text)}", sys.stderr)
 
 
-def _print(text: str, stream: TextIO) -> None:
-    print(paint_status(fit(text, find_width(stream)), stream), file=stream, flush=True)
+def _format(text: str, stream: TextIO) -> str:
+    return paint_status(fit(text, find_width(stream)), stream)
+
+
+def _log(text: str, stream: TextIO) -> None:
+    write_message(_format(text, stream) + "\n", stream)
 
 
 def _clear(stream: TextIO) -> None:
     width = _live_widths.pop(stream, 0)
     if width:
-        stream.write("\r" + " " * width + "\r")
-        stream.flush()
+        write_message("\r" + " " * width + "\r", stream)
 
 
 class Cell:
@@ -189,7 +193,7 @@ class Console:
             line: the text, without a line end.
         """
         _clear(self._stream)
-        _print(escape_lines(self._display_path(line)), self._stream)
+        _log(escape_lines(self._display_path(line)), self._stream)
 
     def is_due(self) -> bool:
         """Returns whether to show progress now; cheap enough to call at every step."""
@@ -209,13 +213,12 @@ class Console:
         width = self.width
         if width is not None:
             line = fit_live(line, width)
-            self._stream.write("\r" + line.ljust(_live_widths.get(self._stream, 0)))
-            self._stream.flush()
+            write_message("\r" + line.ljust(_live_widths.get(self._stream, 0)), self._stream)
             _live_widths[self._stream] = len(line)
         elif self._cell is not None:
             self._cell.progress(line, is_passing)
         else:
-            print(line, file=self._stream, flush=True)
+            write_message(f"{line}\n", self._stream)
 
     def end_progress(self) -> None:
         """Removes the live line of a terminal, and the passing line of a notebook."""

@@ -1,4 +1,4 @@
-"""Converts SIGTERM and SIGINT to an exception, after the current training step."""
+"""Converts SIGTERM, SIGINT and SIGHUP to an exception, after the current training step."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ class Interrupted(SignalReceived):
 
 
 class SignalWatch:
-    """Raises Interrupted for SIGTERM and SIGINT while a `with` statement runs.
+    """Raises Interrupted for SIGTERM, SIGINT and SIGHUP while a `with` statement runs.
 
     Only the main thread of a process receives signals; in other threads nothing is raised.
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 import estimator_bridge
 from estimator_bridge.command_line.end import leave
-from estimator_bridge.output.terminal import tolerate_closed_output
+from estimator_bridge.output.terminal import end_output, tolerate_closed_output, write_message
 from trainer import config as config_lib
 from trainer.api.jobs import Host, announce_error, run_in_workspace
 from trainer.config import flags
@@ -45,12 +45,12 @@ def main(argv: list[str]) -> int:
                 with tolerate_closed_output():
                     print(config_lib.to_yaml(config), end="")
                 return 0
-            run_in_workspace(config, command, Host(watch, show, is_program=True))
+            run_in_workspace(config, command, Host(watch, _show_summary, is_program=True))
     except UserError as error:
         cause = error.__cause__
         if config is not None and config.verbosity == "debug" and cause is not None:
             lines = traceback.format_exception(type(cause), cause, cause.__traceback__)
-            print(hide_secrets("".join(lines)), file=sys.stderr)
+            write_message(hide_secrets("".join(lines)), sys.stderr)
         show_error(str(error))
         return error.status
     except estimator_bridge.BridgeError as error:
@@ -60,13 +60,27 @@ def main(argv: list[str]) -> int:
         show_error(str(end))
         return end.status
     except Interrupted as interruption:
-        print(
+        write_message(
             f"stopped by {interruption.signal.name}{interruption.saved}; the same command resumes "
-            "from the last checkpoint",
-            file=sys.stderr,
+            "from the last checkpoint\n",
+            sys.stderr,
         )
         return interruption.status
     return 0
+
+
+def _show_summary(text: str) -> None:
+    reason = None
+    try:
+        show(text)
+    except OSError as error:
+        reason = error.strerror
+    if reason is not None:
+        # Not while the error is handled: it would be taken for one of job_dir.
+        end_output()
+        raise UserError(
+            f"standard output: {reason}; the job is done, and summary.txt in job_dir has this text"
+        )
 
 
 def run_as_program(argv: Optional[list[str]] = None) -> None:

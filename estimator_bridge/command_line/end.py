@@ -46,7 +46,8 @@ def end_process(status: int) -> NoReturn:
             if stream is not None and not stream.closed:
                 stream.flush()
         except OSError:
-            status = _OUTPUT_LOST
+            # That the log could not be written does not make the work a failure.
+            status = _OUTPUT_LOST if stream is sys.stdout else status
     os._exit(status)
 
 

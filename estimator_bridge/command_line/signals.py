@@ -1,4 +1,4 @@
-"""Ends a command in one line at SIGTERM and SIGINT."""
+"""Ends a command in one line at SIGTERM, SIGINT and SIGHUP."""
 
 import signal
 import sys
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
 
+from ..output.terminal import write_message
+
 __all__ = ["SIGNALS", "SignalReceived", "block_interrupts", "end_command", "handle_signals"]
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class SignalReceived(BaseException):
@@ -37,7 +39,9 @@ def _raise(number: int, frame: Any) -> None:
 
 @contextmanager
 def handle_signals(handler: Callable[[int, Any], None] = _raise) -> Iterator[None]:
-    """Handles SIGTERM and SIGINT while a `with` statement runs.
+    """Handles SIGTERM, SIGINT and SIGHUP, of a closed terminal, while a `with` statement runs.
+
+    Under nohup, SIGHUP stays ignored.
 
     Only the main thread of a process receives signals; in other threads nothing changes.
 
@@ -46,7 +50,9 @@ def handle_signals(handler: Callable[[int, Any], None] = _raise) -> Iterator[Non
     """
     before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        before = {number: signal.signal(number, handler) for number in SIGNALS}
+        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        handled = [each for each in SIGNALS if each != signal.SIGHUP or not ignored]
+        before = {number: signal.signal(number, handler) for number in handled}
         # The image's entry point blocks it; under an init, this is not process 1.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     try:
@@ -81,5 +87,5 @@ def end_command(received: SignalReceived, remains: str) -> int:
       received: the signal.
       remains: what is left, and what to do next.
     """
-    print(f"stopped by {received.signal.name}; {remains}", file=sys.stderr)
+    write_message(f"stopped by {received.signal.name}; {remains}\n", sys.stderr)
     return received.status

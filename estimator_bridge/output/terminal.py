@@ -6,6 +6,7 @@ File names, column names and cell values come from others. A control character a
 clear the screen, overwrite a line or change the title of the window.
 """
 
+import errno
 import os
 import re
 import shlex
@@ -31,6 +32,7 @@ __all__ = [
     "paint_status",
     "quote_command",
     "tolerate_closed_output",
+    "write_message",
 ]
 
 # Text between the parts of a line.
@@ -267,6 +269,24 @@ def tolerate_closed_output() -> Iterator[None]:
         end_output()
 
 
+def write_message(text: str, stream: Any) -> None:
+    """Writes a message about the work, if that is possible.
+
+    The work must not end because its log cannot be written: the reader of a pipe has ended, the
+    terminal was closed, or the disk of the log is full.
+
+    Args:
+      text: the message, with its line end.
+      stream: standard error, or another open text file.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as error:
+        if error.errno in (errno.EPIPE, errno.EIO):
+            _discard(stream)
+
+
 def end_output() -> None:
     """Writes what was printed to standard output; if that fails, it goes nowhere.
 
@@ -275,4 +295,11 @@ def end_output() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
+
+
+def _discard(stream: Any) -> None:
+    """Lets what is written to a stream go nowhere, as what it could not write."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -268,3 +268,36 @@ def test_a_quiet_console_logs_nothing():
 def test_lines_go_to_standard_error(capsys):
     Console().log("a line")
     assert capsys.readouterr() == ("", "a line\n")
+
+
+# Logs more than the buffer of a stream takes.
+LOGGING = """
+import sys
+from estimator_bridge.command_line.end import leave
+from trainer.console import Console, show_error
+for number in range(1000):
+    Console().log("a line of the log")
+Console().progress("step 1")
+show_error("that ends it")
+print("done", flush=True)
+leave(2)
+"""
+
+
+@pytest.mark.parametrize("lost", ["the reader", "the disk"])
+def test_a_log_that_cannot_be_written_does_not_end_the_work(make, lost):
+    if lost == "the disk":
+        log = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, log = os.pipe()
+        os.close(reader)
+    with os.fdopen(log, "w") as stream:
+        done = subprocess.run(
+            [sys.executable, "-c", LOGGING],
+            env={**os.environ, "PYTHONPATH": str(make.root)},
+            stdout=subprocess.PIPE,
+            stderr=stream,
+            text=True,
+            timeout=60,
+        )
+    assert (done.stdout, done.returncode) == ("done\n", 2)

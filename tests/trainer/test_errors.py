@@ -1,5 +1,6 @@
 """What an uncaught error shows of a secret, and errors of the system as one line."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -8,7 +9,10 @@ import sys
 import pytest
 
 from estimator_bridge.errors import describe_os_error
+from trainer import task
 from trainer.config import commands
+from trainer.errors import UserError
+from trainer.job_dir.full_disk import translate_full_disk
 
 pytestmark = pytest.mark.quick
 
@@ -52,6 +56,20 @@ def test_a_full_disk_is_one_line_whoever_says_so(capsys):
     )
     with pytest.raises(RuntimeError, match="another"):
         commands.run(fail, [])
+
+
+def test_a_file_beyond_the_limit_is_no_full_disk(tmp_path):
+    told = "raise the limit .ulimit -f. .*no checkpoint has been"
+    with pytest.raises(UserError, match=told), translate_full_disk(str(tmp_path)):
+        raise OSError(errno.EFBIG, "File too large")
+
+
+def test_a_summary_that_cannot_be_written_is_no_full_disk_of_the_job(monkeypatch, tmp_path):
+    told = "standard output: No space .* summary.txt in job_dir"
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(UserError, match=told), translate_full_disk(str(tmp_path)):
+            task._show_summary("text")
 
 
 def test_an_error_of_the_system_names_the_file(tmp_path):

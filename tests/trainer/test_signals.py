@@ -140,7 +140,7 @@ sys.exit(cli.main(["audit", *sys.argv[1:]]))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("of_bridge", [False, True])
 def test_a_command_ends_with_one_line(tmp_path, of_bridge, number):
     data, pipe = tmp_path / "data.csv", tmp_path / "schema.yaml"
@@ -158,3 +158,25 @@ def test_a_command_ends_with_one_line(tmp_path, of_bridge, number):
     )
     assert process.returncode == 128 + number
     assert sorted(tmp_path.iterdir()) == [data, pipe]
+
+
+# Sends SIGHUP to itself, as the end of a terminal does.
+HANGING_UP = """
+import os, signal
+from trainer.signals import SignalWatch
+with SignalWatch():
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("goes on")
+"""
+
+
+def test_a_command_under_nohup_outlives_its_terminal():
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING_UP],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    assert (done.stdout, done.returncode) == ("goes on\n", 0)

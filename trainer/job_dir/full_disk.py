@@ -9,7 +9,7 @@ from pathlib import Path
 from trainer.errors import UserError
 from trainer.job_dir.newest import latest_checkpoint
 from trainer.job_layout import EXPORT_FOLDER
-from trainer.storage.disk import describe_free_space, is_full_disk
+from trainer.storage.disk import describe_free_space, is_file_too_large, is_full_disk
 
 
 @contextmanager
@@ -35,6 +35,11 @@ def translate_full_disk(job_dir: str) -> Iterator[None]:
         # The one that the next run resumes. A newer one may be whole, while its name found no room.
         newest = latest_checkpoint(job_dir)
         left = f"{Path(newest).name} is complete" if newest else "no checkpoint has been written"
+        if is_file_too_large(error):
+            raise UserError(
+                f"job_dir {job_dir}: a file has reached the greatest size that this process may "
+                f"write; raise the limit (ulimit -f) and give the same command again; {left}"
+            ) from error
         raise UserError(
             f"job_dir {job_dir}: its disk is full ({describe_free_space(job_dir)}); make room and "
             f"give the same command again, or lower run.keep_checkpoint_max; {left}"

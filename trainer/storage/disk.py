@@ -10,7 +10,8 @@ from typing import Optional
 from trainer.errors import UserError
 
 # Messages of the operating system that TensorFlow and other libraries include in their errors.
-FULL_DISK_MESSAGES = ("No space left on device", "Disk quota exceeded", "File too large")
+TOO_LARGE = "File too large"
+FULL_DISK_MESSAGES = ("No space left on device", "Disk quota exceeded", TOO_LARGE)
 FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -76,15 +77,28 @@ def is_full_disk(error: Optional[BaseException]) -> bool:
     Args:
         error: the error; None for none.
     """
+    return _reports(error, FULL_DISK_ERRNOS, FULL_DISK_MESSAGES)
+
+
+def is_file_too_large(error: BaseException) -> bool:
+    """Returns whether an error, or one of its causes, reports a file beyond the limit of its size.
+
+    Args:
+        error: the error.
+    """
+    return _reports(error, (errno.EFBIG,), (TOO_LARGE,))
+
+
+def _reports(
+    error: Optional[BaseException], errnos: tuple[int, ...], messages: tuple[str, ...]
+) -> bool:
     seen: set[int] = set()
     # An error that is raised again, from what it has caused, is among its own causes.
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        if isinstance(error, OSError) and error.errno in FULL_DISK_ERRNOS:
+        if isinstance(error, OSError) and error.errno in errnos:
             return True
-        if not isinstance(error, UserError) and any(
-            message in str(error) for message in FULL_DISK_MESSAGES
-        ):
+        if not isinstance(error, UserError) and any(message in str(error) for message in messages):
             return True
         error = error.__cause__ or error.__context__
     return False
