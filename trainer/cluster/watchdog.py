@@ -119,8 +119,14 @@ class Watchdog:
         elif silent == CHIEF and self._heartbeat.last_status(CHIEF).get("state") == FINISHED:
             self._leave(0, "the job had finished before this process began, and has not begun anew")
         else:
-            line = f"{silent} has been silent for {self._limit} s; this process ends"
-            self._leave(FOLLOWED_STATUS, line)
+            known = bool(self._heartbeat.read(silent))
+            line = (
+                f"{silent} has been silent for {self._limit} s"
+                if known
+                else f"{silent} ({self._cluster.find_address(silent)}) has not started within "
+                f"{self._limit} s, or has another job_dir; start all processes of the cluster"
+            )
+            self._leave(FOLLOWED_STATUS, f"{line}; this process ends")
 
     def await_cause(self) -> None:
         """Waits shortly for the error of the process whose end aborted the chief's last step."""

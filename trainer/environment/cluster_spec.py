@@ -95,6 +95,15 @@ class Cluster:
             f"{role}-{index}" for role in ROLES for index in range(len(self.spec.get(role, ())))
         ]
 
+    def find_address(self, name: str) -> str:
+        """Returns the address of a process.
+
+        Args:
+            name: of the process, one of `names`.
+        """
+        role, _, index = name.rpartition("-")
+        return self.spec[role][int(index)]
+
     def to_tf_config(self) -> str:
         """Returns the cluster as JSON for TF_CONFIG."""
         return to_json(self.spec, self.role, self.index)

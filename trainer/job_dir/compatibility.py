@@ -125,7 +125,8 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
     if different:
         raise UserError(
             f"job_dir {job_dir}: its checkpoint is of another model: "
-            f"{'; '.join(different[:5])}; set that back, use another --job_dir, or start over with "
+            f"{'; '.join(different[:5])}; set that back, use another --job_dir (which begins with "
+            f"these weights if you add --train.warm_start={job_dir}), or start over with "
             f"--fresh={job_dir}, which deletes the old job"
         )
 
@@ -213,7 +214,7 @@ def _differences(before: Any, now: Any, name: str = "") -> Iterator[tuple[str, s
         before, now = dict(enumerate(before)), dict(enumerate(now))
     if not (isinstance(before, dict) and isinstance(now, dict)):
         if before != now:
-            yield name, f"{name} was {_shorten(before)}, now {_shorten(now)}"
+            yield name, f"{name} {_compare(before, now)}"
         return
     for key in dict.fromkeys([*before, *now]):
         inner = f"{name}.{key}" if name else str(key)
@@ -223,6 +224,24 @@ def _differences(before: Any, now: Any, name: str = "") -> Iterator[tuple[str, s
             yield inner, f"{inner} was {_shorten(before[key])}, now it is not set"
         else:
             yield from _differences(before[key], now[key], inner)
+
+
+def _compare(before: Any, now: Any) -> str:
+    """Describes a change; of long lists, which values have changed: they may begin alike."""
+    shortened = f"was {_shorten(before)}, now {_shorten(now)}"
+    if not (isinstance(before, list) and isinstance(now, list) and "..." in shortened):
+        return shortened
+    added = [value for value in now if value not in before]
+    removed = [value for value in before if value not in now]
+    changes = [
+        f"{word} ({_shorten(values)[1:].removesuffix(']')})"
+        for word, values in (
+            (f"has {len(added):,} new value(s)", added),
+            (f"lacks {len(removed):,}", removed),
+        )
+        if values
+    ]
+    return " and ".join(changes) or "has its values in another order"
 
 
 def _shorten(value: Any) -> str:

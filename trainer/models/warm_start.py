@@ -217,8 +217,14 @@ def _changed_vocabularies(
         )
         infos.update({ending: info for ending in _list_endings(name, schema)})
         if is_one_hot(name, schema):
+            what = (
+                "its weights in the deep part are restored by position, not word by word"
+                if len(old) == len(column.vocabulary)
+                else "the layer that reads it gets another shape, and starts anew; with an "
+                "embedding, it would be restored"
+            )
             log(
                 f"warm start: the vocabulary of column {name} has changed, and it has no "
-                "embedding: its weights in the deep part are restored by position, not word by word"
+                f"embedding: {what}"
             )
     return infos

@@ -203,6 +203,7 @@ def prepare_inputs(
         f"{eval_scan.statistics.num_rows:,} evaluation rows in {len(eval_files)} file(s), "
         f"checked{checked}"
     )
+    _warn_of_empty_columns(schema, train_scan.statistics, console)
     leaks = (*find_common_rows(train_scan.hashes, eval_scan.hashes), *train_scan.leaks)
     for leak in leaks:
         console.log(f"warning: possible leak: {leak}")
@@ -240,6 +241,17 @@ def prepare_inputs(
         cache,
         leaks,
     )
+
+
+def _warn_of_empty_columns(schema: Schema, statistics: Statistics, console: Console) -> None:
+    counts = {name: seen.count for name, seen in statistics.columns.items()}
+    counts.update({name: seen.count for name, seen in statistics.categories.items()})
+    empty = [name for name in schema.used_features if counts.get(name) == 0]
+    if empty:
+        console.log(
+            f"warning: column {', '.join(map(repr, empty))}: all training rows lack a value; check "
+            "where the data come from"
+        )
 
 
 def complete_split(config: config_lib.Config, schema: Schema) -> config_lib.Config:

@@ -78,6 +78,13 @@ def test_a_silent_chief_ends_the_others(tmp_path, now):
     assert "chief-0 has been silent for 300 s" in worker.said[0]
 
 
+def test_a_process_that_never_starts_is_named_with_its_address(tmp_path, now):
+    worker = Process(tmp_path, "worker", now)
+    now[0] += LIMIT + 1
+    assert worker.check() == [FOLLOWED_STATUS]
+    assert "chief-0 (a:1) has not started within 300 s" in worker.said[0]
+
+
 def test_a_chief_restarted_in_time_ends_nobody(tmp_path, now):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
     chief.heartbeat.publish(RUNNING)

@@ -146,6 +146,10 @@ def test_settings_that_shape_no_variable_may_change(make, trained, case):
             "schema.crosses.0.hash_buckets was 30, now 31",
         ),
         (lambda values: values.update(weight="w"), "schema.weight was None, now 'w'"),
+        (
+            lambda values: values["columns"]["city"].update(vocabulary=["Bonn", "Köln", "x" * 60]),
+            r"city.vocabulary has 1 new value\(s\) \('x+\.\.\.\) and lacks 1 \('Ulm'\); set",
+        ),
     ],
 )
 def test_added_and_removed_settings_are_named(make, trained, change, words):
@@ -306,6 +310,8 @@ def test_warm_start_copies_rows_by_word(make, trained, tmp_path):
     config = build_config(tmp_path / "warm", trained / "rows.csv", **options)
     make.run(config, Schema.model_validate(values), console)
     assert any("1 word by word" in line for line in lines)
+    # Without an embedding, a word more is an input more.
+    assert any("column city has changed" in line and "starts anew" in line for line in lines)
     name = "linear/linear_model/city/weights"
     before, after = _read(trained / "job", name), _read(tmp_path / "warm", name)
     count = len(make.cities)

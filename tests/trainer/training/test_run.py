@@ -267,6 +267,17 @@ def test_new_data_are_trained_after_an_early_stop(make, copy):
         config = config.model_copy(update={"train": train})
 
 
+@pytest.mark.newest
+def test_a_column_without_any_value_is_told(make, shop, tmp_path):
+    from trainer.training import job
+
+    rows = [{**row, "hours": None} for row in make.rows(50, seed=7)]
+    stream = io.StringIO()
+    config = make.config("unused", make.csv(tmp_path / "rows.csv", rows), shop / "eval.csv")
+    job.prepare(config, make.schema(), Console(stream))
+    assert "warning: column 'hours': all training rows lack a value" in stream.getvalue()
+
+
 def test_a_resumed_model_keeps_its_statistics(make, shop, copy):
     folder, config = copy
     rows = make.rows(50, seed=77)
