@@ -12,6 +12,7 @@ def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
         array_inputs,
+        checkpoint_steps,
         exported_functions,
         freed_memory,
         generated_code,
@@ -38,6 +39,7 @@ def apply() -> None:
     new_operations.apply()
     message_text.apply()
     resuming.apply()
+    checkpoint_steps.apply()
     signature_check.apply()
     weights_check.apply()
     open_predictions.apply()
