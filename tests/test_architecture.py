@@ -130,7 +130,10 @@ BRIDGE_ROOMS = {
     "loadable": "downgrade model_files errors",
     "downgrade": "process private_tf model_files command_line errors output.logs output versions",
     "era": "process shims tf1 model_files versions errors user_files",
-    "process": "downgrade era tf1 shims old_packages command_line errors user_files output",
+    "process": (
+        "profiling downgrade era tf1 shims old_packages command_line errors user_files output"
+    ),
+    "profiling": "process private_tf output",
     "old_packages": (
         "old_packages.numpy_1 old_packages.pandas_1 old_packages.scikit_learn process private_tf"
     ),

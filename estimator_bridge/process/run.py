@@ -5,6 +5,7 @@ of `python SCRIPT` and `python -m MODULE`. Cells of a notebook run like a script
 processes that the program starts have Estimators too.
 """
 
+import contextlib
 import importlib.machinery
 import io
 import os
@@ -15,7 +16,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import era, install, tf1
+from .. import era, install, profiling, tf1
 from ..command_line import current_folder
 from ..era import advice, choice
 from ..errors import BridgeError
@@ -42,7 +43,12 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipyn
                  lines handle whole batches at once
   --fast         with --tf1, trains canned Estimators with fewer operations per step; variables
                  and checkpoints are the same, and losses are equal within rounding
+  --profile      says at the program's end where the time of its sessions went: waiting for input,
+                 operations, Python between the steps, checkpoints
 """
+# Those of a Target's attributes, in their order.
+_SWITCHES = ("--fast", "--profile")
+_OPTIONS = ("--exports_for", "--read_ahead", "--batch_first", *_SWITCHES)
 
 
 class Target(NamedTuple):
@@ -57,6 +63,7 @@ class Target(NamedTuple):
       read_ahead: how many elements of a generator are read ahead; "" for the default.
       batch_first: "no" if rows are taken and parsed before batches, else "" or "yes".
       fast: "yes" if canned Estimators are trained with fused lookups, else "".
+      profile: "yes" if the times of session runs are reported, else "".
     """
 
     name: str
@@ -67,6 +74,7 @@ class Target(NamedTuple):
     read_ahead: str = ""
     batch_first: str = ""
     fast: str = ""
+    profile: str = ""
 
 
 def _refuse(problem: str) -> NoReturn:
@@ -86,10 +94,7 @@ def parse(argv: list[str]) -> Target:
     Returns:
       The program; exits with status 2 for a wrong option.
     """
-    rest, options = (
-        list(argv),
-        {"--as": "", "--exports_for": "", "--read_ahead": "", "--batch_first": "", "--fast": ""},
-    )
+    rest, options = list(argv), dict.fromkeys(("--as", *_OPTIONS), "")
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         name, equals, value = option.partition("=")
@@ -98,8 +103,8 @@ def parse(argv: list[str]) -> Target:
             sys.exit(0)
         elif option == "--tf1":
             options["--as"] = era.format_version(era.TF1)
-        elif option == "--fast":
-            options["--fast"] = "yes"
+        elif option in _SWITCHES:
+            options[option] = "yes"
         elif equals and value and name in options:
             options[name] = value
         elif option.startswith("-m"):
@@ -131,10 +136,10 @@ def _build(name: str, is_module: bool, args: list[str], options: dict[str, str])
         _refuse(f"--read_ahead: {error}")
     if options["--batch_first"] not in ("", "yes", "no"):
         _refuse(f"--batch_first={options['--batch_first']}: give yes or no")
-    if options["--fast"] not in ("", "yes"):
-        _refuse(f"--fast={options['--fast']}: give --fast alone, or leave it out")
-    rest = ("--exports_for", "--read_ahead", "--batch_first", "--fast")
-    return Target(name, is_module, args, chosen, *(options[one] for one in rest))
+    for switch in _SWITCHES:
+        if options[switch] not in ("", "yes"):
+            _refuse(f"{switch}={options[switch]}: give {switch} alone, or leave it out")
+    return Target(name, is_module, args, chosen, *(options[one] for one in _OPTIONS))
 
 
 def _choose_version(
@@ -300,7 +305,8 @@ def main(argv: list[str]) -> int:
         sources = [cell.source for cell in cells or ()]
         python_2.complete(main_module, sources or [python_2.read_source(_find_source(target))])
     try:
-        _run(target, cells, main_module)
+        with profiling.report_at_end() if target.profile else contextlib.nullcontext():
+            _run(target, cells, main_module)
     except SystemExit:
         raise
     except BaseException as error:

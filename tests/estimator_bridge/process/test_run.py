@@ -1,6 +1,7 @@
 """`python -m estimator_bridge run`: a program cannot tell that it is not run by Python itself."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -208,6 +209,7 @@ def test_processes_of_the_program_have_estimators(folder, act):
         (["--read_ahead", "x.py"], "--read_ahead needs a number"),
         (["--batch_first=maybe", "x.py"], "--batch_first=maybe: give yes or no"),
         (["--fast=no", "x.py"], "--fast=no: give --fast alone"),
+        (["--profile=p", "x.py"], "--profile=p: give --profile alone"),
         (["--as=2.8", "--fast", "-m", "x"], "--fast needs --tf1"),
         (["absent.py"], "no such file:"),
     ],
@@ -220,24 +222,47 @@ def test_a_wrong_command_is_an_error_of_one_line(folder, args, problem):
 
 
 def test_options_end_at_the_programs_name():
-    assert run.parse(["--tf1", "a.py", "--tf1", "-m"]) == (
-        "a.py",
-        False,
-        ["--tf1", "-m"],
-        (1, 15),
-        "",
-        "",
-        "",
-        "",
+    program = run.Target("a.py", False, [])
+    assert run.parse(["--tf1", "a.py", "--tf1", "-m"]) == program._replace(
+        args=["--tf1", "-m"], as_version=(1, 15)
     )
-    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "", "", "", "")
-    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "", "", "", "")
-    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "", "", "", "")
-    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "", "", "", "")
+    assert run.parse(["--as=2.8.4", "a.py"]) == program._replace(as_version=(2, 8))
+    assert run.parse(["-m", "a.b", "-x"]) == run.Target("a.b", True, ["-x"])
+    assert run.parse(["-ma.b"]) == run.Target("a.b", True, [])
+    assert run.parse(["--", "-odd.py"]) == program._replace(name="-odd.py")
     older = ["--exports_for=1.15", "a.py", "--exports_for=2.5"]
-    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15", "", "", "")
-    assert run.parse(["--read_ahead=0", "a.py"]) == ("a.py", False, [], None, "", "0", "", "")
-    assert run.parse(["--fast", "--tf1", "a.py"]) == ("a.py", False, [], (1, 15), "", "", "", "yes")
+    assert run.parse(older) == program._replace(args=older[2:], exports_for="1.15")
+    assert run.parse(["--read_ahead=0", "a.py"]) == program._replace(read_ahead="0")
+    assert run.parse(["--batch_first=no", "a.py"]) == program._replace(batch_first="no")
+    assert run.parse(["--fast", "--tf1", "a.py"]) == program._replace(
+        as_version=(1, 15), fast="yes"
+    )
+    assert run.parse(["--profile", "a.py", "--profile"]) == program._replace(
+        args=["--profile"], profile="yes"
+    )
+
+
+def test_a_profile_is_printed_at_the_end_and_changes_nothing_else(folder):
+    (folder / "sessions.py").write_text(
+        textwrap.dedent("""
+        import sys
+        import tensorflow as tf
+        value = tf.constant(1.0) + tf.random.uniform([], 1.0, 2.0)
+        with tf.Session() as session:
+            print(sum(session.run(value) > 1 for _ in range(20)))
+        sys.exit(3)
+        """)
+    )
+    status, stdout, stderr = python(folder, "--tf1", "--profile", "sessions.py", bridged=True)
+    assert (status, stdout) == (3, "20\n"), stderr
+    report = stderr[stderr.index("estimator_bridge: where the time of this program went") :]
+    assert re.search(r" 20 (other )?session runs", report)
+
+
+def test_a_program_that_fails_at_its_start_gets_no_profile(folder):
+    status, _, stderr = python(folder, "--profile", "program.py", "raise", bridged=True)
+    assert status == 1 and "on purpose" in stderr
+    assert "where the time" not in stderr
 
 
 def test_setuptools_is_imported_only_for_distutils(folder):
