@@ -171,22 +171,21 @@ def _is_locked(job_dir: Path) -> bool:
 
 
 def _keep_parents(folder: Path, removals: list[Removal]) -> list[Removal]:
-    """Keeps the jobs from which a job that is kept was warm-started."""
-    while True:
-        parents = [
-            Path(str((each.run.inputs.get("parent") or {}).get("warm_start") or "/")).resolve()
-            for each in removals
-            if each.reason is not None
-        ]
-        changed = [
-            each._replace(reason="a job that is kept was warm-started from it")
-            if each.reason is None and _is_in((folder / each.run.name).resolve(), parents)
-            else each
-            for each in removals
-        ]
-        if changed == removals:
-            return removals
-        removals = changed
+    """Keeps the jobs from which a job that is kept for another reason was warm-started.
+
+    The jobs before those may be removed: in a chain with a new job every night, none ever could be.
+    """
+    parents = [
+        Path(str((each.run.inputs.get("parent") or {}).get("warm_start") or "/")).resolve()
+        for each in removals
+        if each.reason is not None
+    ]
+    return [
+        each._replace(reason="a job that is kept was warm-started from it")
+        if each.reason is None and _is_in((folder / each.run.name).resolve(), parents)
+        else each
+        for each in removals
+    ]
 
 
 def _is_in(job_dir: Path, paths: list[Path]) -> bool:

@@ -17,7 +17,7 @@ import trainer
 from estimator_bridge import tf
 from estimator_bridge.processor import count_cores
 from trainer import storage
-from trainer.inputs.file_identity import identify_file
+from trainer.inputs.file_identity import find_place, identify_file
 from trainer.inputs.files import DataFile
 from trainer.job_dir.input_runs import read_runs
 from trainer.job_layout import INPUTS
@@ -85,7 +85,8 @@ def describe_inputs(job: Job) -> dict[str, Any]:
             "cores": count_cores(),
         },
         "parent": {
-            "warm_start": config.train.warm_start,
+            # Where another command is given, a relative path would name something else.
+            "warm_start": config.train.warm_start and find_place(config.train.warm_start),
             "study": _find_study(config.require_job_dir()),
         },
     }

@@ -146,7 +146,8 @@ def test_prune_lists_first_and_removes_nothing_that_is_needed(jobs, capsys, tmp_
     entry = {"export": str(export), "fingerprint": "x", "verdict": "BLESSED"}
     (served / "push.json").write_text(json.dumps({"name": "m", "versions": {"1": entry}}))
     make_job(jobs, "dddd", 0.1)
-    make_job(jobs, "eeeee", 0.2)
+    # Of a chain of warm starts, only the source of a job that is kept is needed.
+    make_job(jobs, "eeeee", 0.2, parent={"warm_start": str(jobs / "dddd"), "study": None})
     make_job(jobs, "ffffff", 0.95, parent={"warm_start": str(jobs / "eeeee"), "study": None})
     make_job(jobs, "ggggggg", 0.3)
     (jobs / "ggggggg" / LOCK).touch()
