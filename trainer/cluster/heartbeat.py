@@ -132,6 +132,10 @@ class HeartbeatFile:
         self._earlier = list(self._find_files().get(name, {}).items())
         self.start_number = self._reserve_number()
 
+    def withdraw(self) -> None:
+        """Gives up the number of this start, of which nothing has been published."""
+        self._path(self.start_number).unlink(missing_ok=True)
+
     def _find_files(self) -> dict[str, dict[int, str]]:
         try:
             return job_layout.find_status_files(os.listdir(self.folder))

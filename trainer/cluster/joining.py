@@ -33,6 +33,9 @@ from trainer.errors import USER_ERROR_STATUS, JobEnded, TemporaryError, UserErro
 from trainer.signals import Interrupted, SignalWatch
 from trainer.storage.workspace import Workspace
 
+# A process that sends no heartbeat for so many seconds has ended, or is suspended or cut off.
+QUIET_SECS = 3.0
+
 
 @contextlib.contextmanager
 def join_cluster(
@@ -58,8 +61,13 @@ def join_cluster(
 
     Raises:
         JobEnded: an error of another process has ended this one; replaces Interrupted.
+        TemporaryError: another process is at work in the place of this one.
     """
     heartbeat = HeartbeatFile(space.folder, cluster.name, run_id=cluster.run_id, relay=space.relay)
+    if cluster.role != "chief" and cluster.run_id is None and space.relay is None:
+        # A chief has locked job_dir, a launcher ends a process before it restarts it, and a bucket
+        # tells too late what another machine does.
+        _await_predecessor(heartbeat, cluster, space)
     watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.request_stop)
     is_fetched = threading.Event()
     heartbeat.start(lambda: watchdog.check() if is_fetched.is_set() else None)
@@ -92,6 +100,34 @@ def join_cluster(
         _end_badly(heartbeat, cluster, config, console, FAILED, message=message, **fields)
         raise
     heartbeat.end(FINISHED)
+
+
+def _await_predecessor(heartbeat: HeartbeatFile, cluster: Cluster, space: Workspace) -> None:
+    """Waits until a process of the same name, that was started before, has ended.
+
+    Without this, a cluster that is started twice takes over the workers of its first start, whose
+    chief fails, while the second chief is refused.
+
+    Raises:
+        TemporaryError: it goes on. A killed, suspended or separated process sends no heartbeat.
+    """
+    last, now = heartbeat.previous_status, time.monotonic()
+    quiet, limit = now + QUIET_SECS, now + GRACE_SECS
+    try:
+        while last.get("state", LOST) not in GONE and now < quiet:
+            time.sleep(POLL_SECS)
+            heartbeat.refresh()
+            before, last, now = last, heartbeat.last_status(cluster.name), time.monotonic()
+            quiet = now + QUIET_SECS if last != before else quiet
+            if now > limit:
+                raise TemporaryError(
+                    f"job_dir {space.job_dir}: another {cluster.name} is at work on it (process "
+                    f"{last.get('pid')} of its machine); end that cluster, or give this one "
+                    "another --job_dir"
+                )
+    except BaseException:
+        heartbeat.withdraw()
+        raise
 
 
 def _restart_fields(

@@ -1,6 +1,7 @@
 """Which process ends when, by the heartbeat files and a clock that the tests move."""
 
 import contextlib
+import os
 import threading
 import time
 
@@ -168,6 +169,37 @@ def test_a_failed_chief_ends_once_all_others_have_ended(tmp_path):
     server.refresh()
     assert server.read("chief-0")["state"] == FAILED
     assert server.read("chief-0")["message"] == "broken"
+
+
+def _join_worker(folder):
+    return join_cluster(
+        Workspace(str(folder), str(folder)),
+        ClusterConfig(),
+        Cluster(SPEC, "worker"),
+        console=Console(quiet=True),
+        watch=SignalWatch(),
+    )
+
+
+def test_a_cluster_that_is_started_twice_does_not_take_over_the_first_workers(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 1.0)
+    first = HeartbeatFile(str(tmp_path), "worker-0")
+    first.start(lambda: None)
+    with pytest.raises(TemporaryError, match=f"another worker-0 .*process {os.getpid()} "):
+        _join_worker(tmp_path).__enter__()
+    assert not first.is_replaced() and len(os.listdir(first.folder)) == 1
+    first.end(INTERRUPTED)
+    with _join_worker(tmp_path) as second:
+        assert second.start_number == 2
+
+
+def test_a_process_takes_the_place_of_one_that_was_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("trainer.cluster.joining.QUIET_SECS", 0.1)
+    HeartbeatFile(str(tmp_path), "worker-0").publish(RUNNING)
+    with _join_worker(tmp_path) as second:
+        assert second.start_number == 2
 
 
 def _let_pass(now, secs, processes):
