@@ -147,14 +147,22 @@ class Expressions:
         self._lambda(node)
         return False
 
-    def _visit_comprehension(self, node: ast.comprehension, stack: list[Any]) -> bool:
-        if self._hides(node.target):
-            self._bind_target(node.target, None)
-        return True
-
-    def _hides(self, target: ast.AST) -> bool:
-        """Returns whether the variable of a comprehension is a new name."""
-        return isinstance(target, ast.Name) and self._scopes.lookup(target.id) is None
+    def _visit_comprehension(self, node: Any, stack: list[Any]) -> bool:
+        # The first iterable is evaluated outside of the scope of the variables.
+        self._expression(node.generators[0].iter)
+        self._scopes.enter()
+        before, self._mode = self._mode, "set"
+        for index, part in enumerate(node.generators):
+            if index:
+                self._expression(part.iter)
+            self._bind_target(part.target, None)
+            for condition in part.ifs:
+                self._expression(condition)
+        self._mode = before
+        for field in ("elt", "key", "value"):
+            self._expression(getattr(node, field, None))
+        self._scopes.leave()
+        return False
 
     def _lambda(self, node: ast.Lambda) -> None:
         self._scopes.enter()
@@ -254,7 +262,10 @@ _VISITORS: dict[type, Callable[[Expressions, Any, list[Any]], bool]] = {
     ast.Call: Expressions._visit_call,
     ast.NamedExpr: Expressions._visit_named,
     ast.Lambda: Expressions._visit_lambda,
-    ast.comprehension: Expressions._visit_comprehension,
+    ast.ListComp: Expressions._visit_comprehension,
+    ast.SetComp: Expressions._visit_comprehension,
+    ast.DictComp: Expressions._visit_comprehension,
+    ast.GeneratorExp: Expressions._visit_comprehension,
 }
 
 

@@ -151,7 +151,8 @@ def _audit_checkpoint(model: Model) -> Audited:
     ]
     notes = list(contents.notes)
     if model.others:
-        notes.append(f"{model.others} older checkpoints are beside it")
+        others = "checkpoint is" if model.others == 1 else "checkpoints are"
+        notes.append(f"{model.others} older {others} beside it")
     what = f"{contents.size:,} values, by {contents.layout}"
     return Audited(model, "", what, tuple(loads), (), tuple(obstacles), tuple(notes))
 

@@ -69,7 +69,8 @@ def find_outdated(tree: ast.Module) -> Outdated:
       tree: its syntax tree.
     """
     nodes = list(_unguarded(tree))
-    bound = set(_bound(tree))
+    every = list(ast.walk(tree))
+    bound = set(_bound(every))
     given = python_2.find_names_in(tree)
     stops: set[Stop] = set()
     packages: dict[str, None] = {}
@@ -93,14 +94,14 @@ def find_outdated(tree: ast.Module) -> Outdated:
     return Outdated(
         tuple(sorted(stop._replace(what=f"Python 2: {stop.what}") for stop in stops)),
         tuple(packages),
-        tuple(_find_divisions(tree)),
+        tuple(_find_divisions(every)),
     )
 
 
-def _find_divisions(tree: ast.Module) -> list[int]:
+def _find_divisions(nodes: list[ast.AST]) -> list[int]:
     """Returns the lines that divide by, or divide, what is an integer and no float."""
     lines = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             if any(alias.name == "division" for alias in node.names):
                 return []
@@ -154,9 +155,9 @@ def _tests_version(test: ast.expr) -> bool:
     return is_guard_test(test) or "version" in text or "PY2" in text or "PY3" in text
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
+def _bound(nodes: list[ast.AST]) -> Iterator[str]:
     """Yields the names that a file binds anywhere; all of Python 2 if it imports `*`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.arg):

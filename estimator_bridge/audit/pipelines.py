@@ -49,7 +49,10 @@ def find_slow(tree: ast.Module) -> tuple[Slow, ...]:
     Args:
       tree: its syntax tree.
     """
-    functions = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS[:2])]
+    nodes = list(ast.walk(tree))
+    if not any(isinstance(node, ast.Call) and _name_of(node.func) in _PARSERS for node in nodes):
+        return ()
+    functions = [node for node in nodes if isinstance(node, _FUNCTIONS[:2])]
     parsers: dict[str, str] = {}
     for _ in range(2):  # a function that calls a parser is one
         for function in functions:
@@ -57,7 +60,7 @@ def find_slow(tree: ast.Module) -> tuple[Slow, ...]:
             if parser:
                 parsers[function.name] = parser
     found = []
-    for scope in ast.walk(tree):
+    for scope in nodes:
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             found += _search(scope, parsers)
     return tuple(sorted(found))

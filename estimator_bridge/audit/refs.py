@@ -153,7 +153,8 @@ class Scopes:
         name = constant_text(imported)
         if not name:
             return NOT_A_REFERENCE
-        if isinstance(node.func, ast.Name) and node.func.id == "__import__" and len(node.args) < 4:
+        has_names = len(node.args) >= 4 or any(k.arg == "fromlist" for k in node.keywords)
+        if isinstance(node.func, ast.Name) and node.func.id == "__import__" and not has_names:
             return (name.split(".")[0],)
         return (name,)
 
@@ -173,7 +174,9 @@ def import_call(node: ast.Call, scopes: Scopes) -> Optional[ast.AST]:
     name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
     if name == "LazyLoader" and len(node.args) >= 3:
         return node.args[2]
-    if name in ("import_module", "__import__") and _IMPORTERS.intersection(scopes.of(func)):
+    # `from importlib import import_module as load` gives the function another name.
+    may_import = isinstance(func, ast.Name) or name in ("import_module", "__import__")
+    if may_import and _IMPORTERS.intersection(scopes.of(func)):
         return node.args[0]
     return None
 

@@ -73,6 +73,7 @@ def audit(
     # Code that cannot be followed is relevant only in programs that use TensorFlow.
     near = {path for entry in programs for path in entry.files}
     near.update(path for path, facts in reading.facts.items() if facts.names_tensorflow)
+    near.update(finding.path for finding in findings)
     not_followed = [one for one in not_followed if one.path in near or "tensorflow" in one.text]
     total = verdict.effort(shown)
     unreadable = len({path for path, _ in reading.problems if path in _relevant(programs)})

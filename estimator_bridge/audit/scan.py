@@ -123,11 +123,13 @@ class _Reader(Expressions):
         self._mode, self._guarded = before
 
     def _with(self, node: Any) -> None:
+        hidden: dict[str, Refs] = {}
         for item in node.items:
             self._expression(item.context_expr)
             if item.optional_vars is not None:
-                self._bind_target(item.optional_vars, None)
+                hidden.update(self._hide(item.optional_vars))
         self._body(node.body)
+        self._show(hidden)
 
     def _if(self, node: Any) -> None:
         self._expression(node.test)
@@ -181,9 +183,28 @@ class _Reader(Expressions):
 
     def _for(self, node: Any) -> None:
         self._expression(node.iter)
-        self._bind_target(node.target, None)
+        hidden = self._hide(node.target)
         self._branch(node.body, "add")
+        self._show(hidden)
         self._branch(node.orelse, "add")
+
+    def _hide(self, target: ast.expr) -> dict[str, Refs]:
+        """Binds the variables of a loop or of `with`; returns the references that they hide."""
+        names = [node.id for node in ast.walk(target) if type(node) is ast.Name]
+        bound = {name: self._scopes.lookup(name) for name in names}
+        before, self._mode = self._mode, "set"
+        self._bind_target(target, None)
+        self._mode = before
+        return {name: refs for name, refs in bound.items() if refs}
+
+    def _show(self, hidden: dict[str, Refs]) -> None:
+        """Restores what a loop or `with` hid, where the program may have executed neither.
+
+        At the top level of a module too: functions may run before the loop, or in another module.
+        """
+        if self._mode != "set" or self._scopes.depth == 1:
+            for name, refs in hidden.items():
+                self._scopes.bind(name, refs, "add")
 
     def _function(self, node: Any) -> None:
         for decorator in node.decorator_list:

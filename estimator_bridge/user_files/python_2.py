@@ -162,8 +162,8 @@ def find_names_in(tree: ast.Module) -> set[str]:
     Args:
       tree: its syntax tree.
     """
-    asked = {name for part in _asking(tree) for name in _used(part)}
-    return set(_used(tree)) - asked
+    used = set(_used(tree))
+    return used and used - {name for part in _asking(tree) for name in _used(part)}
 
 
 def _used(tree: ast.AST) -> Iterator[str]:

@@ -46,6 +46,14 @@ def symbols(root, source):
         ('__import__("tensorflow.contrib.slim")', ["tf.contrib.slim"]),
         ('__import__("tensorflow").contrib.slim', ["tf.contrib.slim"]),
         (
+            'm = __import__("tensorflow.contrib.slim", fromlist=["nets"])\nm.conv2d()',
+            ["tf.contrib.slim", "tf.contrib.slim.conv2d"],
+        ),
+        (
+            'from importlib import import_module as load\nload("tensorflow.contrib.slim").conv2d()',
+            ["tf.contrib.slim.conv2d"],
+        ),
+        (
             "import tensorflow.compat.v1 as tf\ntf.placeholder(tf.float32)",
             ["tf.compat.v1.placeholder"],
         ),
@@ -192,6 +200,30 @@ def test_every_kind_of_statement_is_read(tmp_path):
     assert found.count("tf.Session") == source.count("tf.Session")
 
 
+def test_variables_of_loops_and_of_with_hide_names(tmp_path):
+    source = """\
+        import tensorflow as tf
+        def branch(names):
+            if names:
+                for tf in names:
+                    tf.upper()
+                with open(names[0]) as tf:
+                    tf.write("a")
+            return tf.Session()
+        def comprehensions(names):
+            found = [tf.upper() for tf in tf.Session() if tf.lower()]
+            found += ([tf.upper() for tf in tf] for tf in names)
+            return found, {tf.name: tf for tf in names}, tf.Session()
+        for tf in ["a"]:
+            tf.upper()
+        with open("a") as tf:
+            tf.write("a")
+        def called_before_the_loop_or_elsewhere():
+            return tf.Session()
+        """
+    assert symbols(tmp_path, source) == ["tf.Session"] * source.count("tf.Session")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
 def test_statements_of_python_3_12_are_read(tmp_path):
     found = symbols(tmp_path, "import tensorflow as tf\n" + MODERN)
@@ -327,6 +359,12 @@ def test_dynamic_names_are_listed_as_not_followed(tmp_path, line, why):
     (one,) = audit(write(tmp_path, main=source)).not_followed
     assert (one.path, one.line) == ("main.py", 4)
     assert why in one.text
+
+
+def test_dynamic_names_are_listed_where_tensorflow_comes_from_another_module(tmp_path):
+    source = "from a import tf\ntf.Session()\ngetattr(tf, name)()"
+    root = write(tmp_path, a="import tensorflow as tf", b=source)
+    assert [one.path for one in audit(root).not_followed] == ["b.py"]
 
 
 def test_dynamic_names_without_tensorflow_are_ignored(tmp_path):

@@ -296,7 +296,7 @@ def test_checkpoints_are_audited(tmp_path, capsys):
     assert Path(found["path"]).name == "model.ckpt-2"
     assert found["contents"] == "1 values, by names of variables"
     assert (found["loads"][0], found["loads"][-1]) == ("1.13", "2.21")
-    assert found["notes"] == ["1 older checkpoints are beside it"]
+    assert found["notes"] == ["1 older checkpoint is beside it"]
     trees = GOLDEN / "2.8.4" / "boosted_trees" / "regressor"
     (found,) = read_json(capsys, trees)
     assert "boosted_trees:0_serialized: trees, which" in found["notes"][0]
@@ -339,7 +339,7 @@ def test_the_audit_finds_checkpoints_without_an_index(is_sharded, tmp_path, caps
         assert (found["kind"], found["path"], found["error"]) == ("checkpoint", str(newest), "")
         assert found["contents"] == "1 values, by names of variables, without an index (V1)"
         assert (found["loads"][0], found["loads"][-1]) == ("1.13", "2.21")
-    assert read_json(capsys, tmp_path)[0]["notes"] == ["1 older checkpoints are beside it"]
+    assert read_json(capsys, tmp_path)[0]["notes"] == ["1 older checkpoint is beside it"]
 
 
 @pytest.mark.versions
