@@ -15,9 +15,10 @@ from ..errors import BridgeError
 from ..output.logs import set_verbosity
 from ..output.terminal import escape
 from .plan.columns import Raw
-from .plan.model import Plan
+from .plan.model import BY_USED_ROWS, Plan
 from .read.checkpoint import Checkpoint, open_checkpoint
 from .read.source import add_source_flags, check_places, describe, require_keras_3
+from .read.user_code import hidden_arguments
 from .write import tree_files
 from .write.older_keras import check_version, rewrite_for
 from .write.targets import complete_together
@@ -116,8 +117,10 @@ def main(argv: list[str]) -> int:
     version = check_version(options.keras) if options.keras else None
     require_keras_3()
     if options.model_fn:
-        return _wrap(options, argv, folder, version)
-    plan, checkpoint = _read(options)
+        with hidden_arguments():
+            return _wrap(options, argv, folder, version)
+    with hidden_arguments():
+        plan, checkpoint = _read(options)
     if _is_eager_off():
         return _start_again(argv)
     if options.no_optimizer:
@@ -158,6 +161,13 @@ def main(argv: list[str]) -> int:
             "  note: the optimizers of Keras update table rows differently from those of this "
             "Estimator; the module that --emit_code writes has use_estimator_updates(model) for a "
             "compiled model",
+            file=sys.stderr,
+        )
+    if any(one.reduction == BY_USED_ROWS for one in plan.head.single):
+        print(
+            "  note: the Estimator divides the loss of a batch by the number of rows whose weight "
+            "is not 0, Keras by the number of all rows; make_dataset of the module that "
+            "--emit_code writes scales the weights for this",
             file=sys.stderr,
         )
     return 0

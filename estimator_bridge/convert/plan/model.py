@@ -68,6 +68,11 @@ class Recurrent(NamedTuple):
     cells: tuple[Cell, ...]
 
 
+# A loss reduction that Keras lacks: the sum, divided by the number of rows with a weight other
+# than 0.
+BY_USED_ROWS = "sum_by_used_rows"
+
+
 class Head(NamedTuple):
     """Computes predictions and loss from logits.
 
@@ -75,8 +80,8 @@ class Head(NamedTuple):
       task: binary, multiclass, regression, poisson, logistic, multilabel, or multihead.
       units: number of logits.
       classes: label vocabulary; None if classes are numbers.
-      reduction: Keras name of the loss reduction: sum, sum_over_batch_size or
-        mean_with_sample_weight.
+      reduction: Keras name of the loss reduction (sum, sum_over_batch_size or
+        mean_with_sample_weight), or BY_USED_ROWS.
       weight: feature with the weight of a row; None without one.
       name: prefix of the outputs of one head of a multihead; else "".
       importance: factor on the loss of one head of a multihead.

@@ -150,8 +150,8 @@ def _columns(
         name = f"tf.contrib.learn.{kind.__name__}" if is_old else kind.__name__
         raise BridgeError(
             f"--estimator={loaded.where}: {name} is not a canned "
-            "linear, dnn, linear-combined or baseline Estimator; --model_fn wraps any other as a "
-            "Keras layer"
+            "linear, dnn, linear-combined or baseline Estimator; convert --model_fn wraps any "
+            "other as a Keras layer, which verify does not compare"
         )
     wide_key = "linear_feature_columns" if "linear_feature_columns" in held else "feature_columns"
     deep_key = "dnn_feature_columns" if "dnn_hidden_units" in held else "feature_columns"

@@ -4,7 +4,7 @@ from typing import Any
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.model import Head
+from ..plan.model import BY_USED_ROWS, Head
 
 __all__ = ["has_changed_weights", "read_head"]
 
@@ -13,7 +13,7 @@ _REDUCTIONS = {
     "weighted_sum": "sum",
     "sum_over_batch_size": "sum_over_batch_size",
     "weighted_sum_over_batch_size": "sum_over_batch_size",
-    "weighted_sum_by_nonzero_weights": "sum_over_batch_size",
+    "weighted_sum_by_nonzero_weights": BY_USED_ROWS,
     "weighted_mean": "mean_with_sample_weight",
 }
 _HEADS = {
@@ -52,11 +52,14 @@ def read_head(head: Any) -> Head:
     _refuse_own_functions(head, kind, task)
     vocabulary = getattr(head, "_label_vocabulary", None)
     weight = getattr(head, "_weight_column", None)
+    reduction = _REDUCTIONS[head._loss_reduction]
+    if weight is None and reduction == BY_USED_ROWS:
+        reduction = "sum_over_batch_size"
     return Head(
         task,
         head.logits_dimension,
         None if vocabulary is None else tuple(map(str, vocabulary)),
-        _REDUCTIONS[head._loss_reduction],
+        reduction,
         getattr(weight, "key", weight),
     )
 

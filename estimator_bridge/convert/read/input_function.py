@@ -1,6 +1,5 @@
 """Reads rows for a comparison from an input function, and what features it has."""
 
-from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input
+from ..plan.model import Head
 from .rows import Rows
 from .user_code import call_function, describe_error
 
@@ -77,25 +77,28 @@ def read_input_fn(
     function: Callable[[], Any],
     inputs: Optional[tuple[Input, ...]],
     limit: int,
-    weights: Iterable[str] = (),
+    head: Optional[Head] = None,
 ) -> Rows:
     """Returns the first rows of an input function; sparse features are padded.
+
+    Sparse labels become one number for each class, 0 or 1.
 
     Args:
       function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
       inputs: the features that the model reads; others are dropped. None keeps all.
       limit: number of rows.
-      weights: names of the features with weights of rows, which the heads read.
+      head: the head that the labels and the weights of the rows are for; None leaves labels out.
 
     Raises:
       BridgeError: the function raises, returns no rows, or lacks a feature.
     """
     fillers = {feature.name: feature.filler for feature in inputs or ()}
     fillers = {name: filler for name, filler in fillers.items() if filler is not None}
-    batches, sparse = _read_batches(function, fillers, limit)
+    batches, sparse = _read_batches(function, fillers, limit, head)
     if not batches:
         raise BridgeError(_NO_ROWS)
     names = set(batches[0][0])
+    weights = () if head is None else head.weights
     wanted = names if inputs is None else {*weights, *(feature.name for feature in inputs)}
     missing = sorted(wanted - names)
     if missing:
@@ -110,7 +113,7 @@ def read_input_fn(
 
 
 def _read_batches(
-    function: Callable[[], Any], fillers: dict[str, Any], limit: int
+    function: Callable[[], Any], fillers: dict[str, Any], limit: int, head: Optional[Head]
 ) -> tuple[list[tuple[dict[str, np.ndarray], Any]], list[str]]:
     """Returns the batches (features, labels or {}), and the names of the sparse features."""
     from estimator_bridge import tf
@@ -124,7 +127,7 @@ def _read_batches(
             for name, one in features.items()
         }
         session.run(_initializers(tf))
-        fetched = (features, {} if labels is None else labels)
+        fetched = (features, {} if labels is None or head is None else labels)
         rows = 0
         while rows < limit:
             batch = _run(session, fetched, rows, tf)
@@ -135,7 +138,7 @@ def _read_batches(
                 if isinstance(value, tf.compat.v1.SparseTensorValue):
                     sparse[name] = None
                 dense[name] = _pad(value, fillers.get(name), tf)
-            batches.append((dense, batch[1]))
+            batches.append((dense, _dense_labels(batch[1], head, tf)))
             rows += len(next(iter(dense.values())))
     return batches, list(sparse)
 
@@ -165,6 +168,25 @@ def _run(session: Any, fetched: Any, rows: int, tf: Any) -> Any:
         raise BridgeError(
             f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
         ) from error
+
+
+def _dense_labels(labels: Any, head: Optional[Head], tf: Any) -> Any:
+    """Returns the labels of a batch, with those that are sparse as 0 or 1 for each class."""
+    if isinstance(labels, dict):
+        parts = {one.name: one for one in head.single} if head else {}
+        return {name: _dense_labels(one, parts.get(name), tf) for name, one in labels.items()}
+    if not isinstance(labels, tf.compat.v1.SparseTensorValue):
+        return labels
+    if head is None or head.task != "multilabel":
+        raise BridgeError("--input_fn: only the labels of a multi-label head may be sparse")
+    names = range(head.units) if head.classes is None else map(str.encode, head.classes)
+    index = {name: number for number, name in enumerate(names)}
+    dense = np.zeros((labels.dense_shape[0], head.units), np.int64)
+    for (row, *_), value in zip(labels.indices, labels.values):
+        if value not in index:
+            raise BridgeError(f"--input_fn: the label {value!r} is not a class of the head")
+        dense[row, index[value]] = 1
+    return dense
 
 
 def _join_labels(batches: list[Any], limit: int) -> Any:

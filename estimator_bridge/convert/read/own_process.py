@@ -21,6 +21,7 @@ from estimator_bridge.errors import BridgeError
 from ..plan.model import Plan
 from .forward_pass import ForwardPass, export_forward_pass
 from .source import describe, install_version
+from .user_code import hidden_arguments
 
 __all__ = ["export_apart", "read_apart"]
 
@@ -102,7 +103,8 @@ def _main(folder: str) -> None:
     options = argparse.Namespace(**request["options"])
     set_verbosity("error")
     install_version(options)
-    answer = _answer(options, request["exports"])
+    with hidden_arguments():
+        answer = _answer(options, request["exports"])
     path = Path(folder) / "reply.new"
     with path.open("wb") as file:
         _Pickler(file).dump(answer)

@@ -1,13 +1,27 @@
 """Imports and calls functions of the user, and reports their errors in one line."""
 
+import contextlib
 import importlib
 import os
+import sys
+from collections.abc import Iterator
 from typing import Any, Callable
 
 from estimator_bridge.command_line import current_folder
 from estimator_bridge.errors import BridgeError
 
-__all__ = ["call_function", "describe_error", "load_function"]
+__all__ = ["call_function", "describe_error", "hidden_arguments", "load_function"]
+
+
+@contextlib.contextmanager
+def hidden_arguments() -> Iterator[None]:
+    """Hides the arguments of this command from code of the user, which reads flags of its own."""
+    arguments = sys.argv
+    sys.argv = arguments[:1]
+    try:
+        yield
+    finally:
+        sys.argv = arguments
 
 
 def load_function(where: str, flag: str) -> Callable[..., Any]:
@@ -36,7 +50,7 @@ def load_function(where: str, flag: str) -> Callable[..., Any]:
         raise BridgeError(
             f"{flag}={where}: module {module_name} cannot be imported: {error}{_advice(error)}"
         ) from error
-    except Exception as error:  # User code may raise anything.
+    except (Exception, SystemExit) as error:  # User code may raise anything.
         raise BridgeError(
             f"{flag}={where}: importing {module_name} raises {describe_error(error)}"
             f"{_advice(error)}"
@@ -59,11 +73,11 @@ def call_function(function: Callable[[], Any], what: str) -> Any:
     """
     try:
         return function()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BridgeError(f"{what} raises {describe_error(error)}{_advice(error)}") from error
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: BaseException) -> str:
     """Returns the option for a program that needs an older TensorFlow, else ''."""
     from estimator_bridge.era import advice
     from estimator_bridge.tf1 import imports
@@ -75,7 +89,7 @@ def _advice(error: Exception) -> str:
     return "; add --tf1 for a TensorFlow 1.x program" if is_name and not imports.installed() else ""
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Returns type, source line and message of an error of user code, in one line.
 
     Args:

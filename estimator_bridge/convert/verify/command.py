@@ -16,7 +16,15 @@ from estimator_bridge.model_files.saved_models import require_whole
 from estimator_bridge.output.logs import set_verbosity
 from estimator_bridge.output.terminal import escape_lines
 
-from ..plan.model import BASELINE_INPUT, Head, Plan, drops_units, model_inputs, without_dropout
+from ..plan.model import (
+    BASELINE_INPUT,
+    BY_USED_ROWS,
+    Head,
+    Plan,
+    drops_units,
+    model_inputs,
+    without_dropout,
+)
 from ..read.input_function import read_input_fn
 from ..read.rows import Rows, default_files, is_divided, read_files
 from ..read.source import (
@@ -28,6 +36,7 @@ from ..read.source import (
     names_in,
     require_keras_3,
 )
+from ..read.user_code import hidden_arguments
 from ..write.plain_trees import name_numbers
 from ..write.targets import complete_together
 from ..write.tree_files import KINDS
@@ -119,7 +128,8 @@ def main(argv: list[str]) -> int:
     find_saved_model(options)
     if options.export:
         require_whole(Path(options.export))
-    findings = verify(options)
+    with hidden_arguments():
+        findings = verify(options)
     from .report import to_html, to_text
 
     texts = [json.dumps(findings, indent=1)] if options.json else []
@@ -179,8 +189,8 @@ def _read_rows(options: Any, plan: Plan) -> Rows:
 
     function = load_function(options.input_fn, "--input_fn")
     if plan.kind != "baseline":
-        return read_input_fn(function, model_inputs(plan), options.rows, plan.head.weights)
-    rows = read_input_fn(function, None, options.rows)
+        return read_input_fn(function, model_inputs(plan), options.rows, plan.head)
+    rows = read_input_fn(function, None, options.rows, plan.head)
     # The Estimator counts the rows of any feature; the Keras model has an input for that.
     rows.features[BASELINE_INPUT] = np.zeros(len(rows), np.int64)
     return rows
@@ -302,6 +312,7 @@ def _run_keras(
         "saved_model": find_saved_model(options),
         "code": at("code.py"),
         "batches": comparison.batches.tolist(),
+        "divided": [one.target for one in plan.head.single if one.reduction == BY_USED_ROWS],
         "outputs": at("outputs.npz"),
         "trees": _describe_tree_files(options, plan),
         **{name: at(f"{name}.npz") for name in arrays},

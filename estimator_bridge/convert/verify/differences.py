@@ -96,14 +96,29 @@ def encode_labels(head: Head, labels: Any) -> dict[str, np.ndarray]:
       {output from which a loss is computed: array [rows, ...]}.
 
     Raises:
-      BridgeError: a label is not a class.
+      BridgeError: a label is not a class, or the labels are not those of the head.
     """
-    by_head = labels if head.parts else {"": labels}
+    names = {one.name for one in head.single}
+    by_head = labels if isinstance(labels, dict) else {"": labels}
+    if not names <= set(by_head):
+        wanted = f"a dict with the keys {', '.join(sorted(names))}" if head.parts else "a tensor"
+        raise BridgeError(f"label: for this head, the labels have to be {wanted}")
     return {one.target: _encode(one, by_head[one.name]) for one in head.single}
 
 
 def _encode(head: Head, labels: np.ndarray) -> np.ndarray:
     dtype = np.int64 if head.task == "multiclass" else np.float32
+    width = 1 if head.task in ("binary", "multiclass") else head.units
+    if labels.size != len(labels) * width:
+        raise BridgeError(
+            f"label: the shape of the labels is {list(labels.shape)}, of which the first is the "
+            f"number of rows; this {head.task} head takes {width} of each row"
+        )
+    if head.classes is None and labels.dtype.kind in "OSU":
+        raise BridgeError(
+            f"label: {_text_of(labels.ravel()[0])} in row 1 of the compared rows is a text; the "
+            f"labels of this {head.task} head are numbers"
+        )
     if head.task not in ("binary", "multiclass"):
         return labels.astype(dtype)
     numbers = labels
@@ -113,13 +128,16 @@ def _encode(head: Head, labels: np.ndarray) -> np.ndarray:
     last = max(head.units, 2) - 1
     wrong = np.flatnonzero(~((numbers >= 0) & (numbers <= last)).ravel())
     if len(wrong):
-        value = labels.ravel()[wrong[0]]
         known = f"0 to {last}" if head.classes is None else ", ".join(head.classes[:10])
         raise BridgeError(
-            f"label: {value.decode() if isinstance(value, bytes) else value!s} in row "
+            f"label: {_text_of(labels.ravel()[wrong[0]])} in row "
             f"{wrong[0] + 1} of the compared rows is not a class; the classes are {known}"
         )
     return numbers.astype(dtype)
+
+
+def _text_of(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def metrics_of(
@@ -203,7 +221,8 @@ def _metrics_of(
     if predictions.shape != truth.shape:
         return {}
     if head.task == "poisson":
-        return {"loss": mean(predictions - truth * np.log(predictions) + stirling(truth))}
+        logs = np.log(np.maximum(predictions, np.finfo(np.float64).tiny))
+        return {"loss": mean(predictions - truth * logs + stirling(truth))}
     squares = mean((predictions - truth) ** 2)
     return {"loss": squares, "rmse": squares**0.5}
 

@@ -93,11 +93,15 @@ def _train(
     for batch in np.array(request["batches"]):
         inputs = {name: tf.gather(values, batch) for name, values in features.items()}
         target = {name: tf.constant(value[batch]) for name, value in labels.items()}
-        sample = {name: tf.constant(value[batch]) for name, value in weights.items()} or None
+        sample = {name: value[batch] for name, value in weights.items()}
+        for name in request["divided"]:
+            # The loss of the Estimator is divided by the number of these rows.
+            sample[name] = sample[name] * len(batch) / max(np.count_nonzero(sample[name]), 1)
+        given = {name: tf.constant(value) for name, value in sample.items()} or None
         # Without the reset, the result would be the mean loss of all batches so far. The loss is
         # computed before the step.
         model.reset_metrics()
-        losses.append(_total(model.train_on_batch(inputs, target, sample_weight=sample)))
+        losses.append(_total(model.train_on_batch(inputs, target, sample_weight=given)))
         first = first or time.perf_counter()
     return losses, (len(losses) - 1) / (time.perf_counter() - first)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..plan.columns import Embedding, Indicator, Numeric, SharedTable, num_ids, quoted
 from ..plan.derived import is_from_text
-from ..plan.model import Head, Optimizer, Plan, Schedule, is_lazy, model_inputs
+from ..plan.model import BY_USED_ROWS, Head, Optimizer, Plan, Schedule, is_lazy, model_inputs
 from .column_functions import MAX_WHOLE_TABLE
 
 __all__ = ["Training", "loss_of", "own_updates", "training_code"]
@@ -118,15 +118,16 @@ def use_estimator_updates(model):
         new = exact(old)
     new.build(model.trainable_variables)
     new.set_weights([variable.numpy() for variable in old.variables])
-    model.compile(optimizer=new, loss=build_loss())
+    model.compile(optimizer=new, loss=build_loss()LOSS_WEIGHTS)
     return model
+
 '''
 
 _READ = '''
 def read_rows(path):
     """Reads a CSV file.
 
-    Returns (name -> array [rows], output -> labels [rows, labels], weights [rows] or None).
+    Returns name -> array [rows, 1], output -> labels [rows, labels], output -> weights [rows].
     """
     with open(path, newline="", encoding=ENCODING) as file:
         lines = list(csv.reader(file, delimiter=DELIMITER))
@@ -137,14 +138,14 @@ def read_rows(path):
     features = {}
     for name, dtype in TYPES.items():
         values = [DEFAULTS.get(name, "") if text in MISSING else text for text in columns[name]]
-        features[name] = np.array(values, object if dtype == "string" else dtype)
+        features[name] = np.array(values, object if dtype == "string" else dtype)[:, np.newaxis]
     labels = {}
     for output, names in TARGETS.items():
         known = CLASS_NAMES.get(output)
         rows = zip(*(columns[name] for name in names))
         rows = [[known.index(text) if known else float(text) for text in row] for row in rows]
         labels[output] = np.array(rows, LABEL_TYPES[output])
-    weights = np.array(columns[WEIGHT], np.float32) if WEIGHT else None
+    weights = {name: np.array(columns[key], np.float32) for name, key in WEIGHTS.items()}
     return features, labels, weights
 
 
@@ -154,10 +155,10 @@ def make_dataset(features, labels, weights, batch_size, shuffle=True):
     CLASS_WEIGHTS apply to shuffled rows only, which are for training.
     """
     rows = [features, labels]
-    if weights is not None or (CLASS_WEIGHTS and shuffle):
+    if weights or (CLASS_WEIGHTS and shuffle):
         rows.append({})
         for output, values in labels.items():
-            each = np.ones(len(values), np.float32) if weights is None else weights
+            each = weights.get(output, np.ones(len(values), np.float32))
             if shuffle and output in CLASS_WEIGHTS:
                 factors = np.array(CLASS_WEIGHTS[output], np.float32)
                 each = each * factors[values[:, 0].astype("int64")]
@@ -165,7 +166,7 @@ def make_dataset(features, labels, weights, batch_size, shuffle=True):
     dataset = tf.data.Dataset.from_tensor_slices(tuple(rows))
     if shuffle:
         dataset = dataset.shuffle(len(next(iter(labels.values()))), seed=1)
-    return dataset.batch(batch_size)
+    return dataset.batch(batch_size)DIVIDE
 
 
 def main():
@@ -196,6 +197,18 @@ if __name__ == "__main__":
 '''
 
 
+_DIVIDE = '''
+def divide_by_used(features, labels, weights):
+    """Scales weights: the Estimator divides the loss by the number of those that are not 0."""
+    weights = dict(weights)
+    for output in OUTPUTS:
+        used = tf.math.count_nonzero(weights[output], dtype="float32")
+        weights[output] *= tf.cast(tf.size(weights[output]), "float32") / tf.maximum(used, 1.0)
+    return features, labels, weights
+
+'''
+
+
 class Training(NamedTuple):
     """The training part of a module.
 
@@ -214,15 +227,16 @@ def loss_of(head: Head) -> str:
     Args:
       head: a head other than a multihead.
     """
+    reduction = "sum_over_batch_size" if head.reduction == BY_USED_ROWS else head.reduction
     if head.task in ("regression", "poisson"):
         kind = "MeanSquaredError" if head.task == "regression" else "Poisson"
-        return f'keras.losses.{kind}(reduction="{head.reduction}")'
+        return f'keras.losses.{kind}(reduction="{reduction}")'
     kind = "SparseCategoricalCrossentropy" if head.task == "multiclass" else "BinaryCrossentropy"
-    return f'keras.losses.{kind}(from_logits=True, reduction="{head.reduction}")'
+    return f'keras.losses.{kind}(from_logits=True, reduction="{reduction}")'
 
 
-def _loss_weights(head: Head) -> dict[str, float]:
-    """Returns {output: factor on its loss}; {} if all factors are 1."""
+def _loss_weights(head: Head) -> str:
+    """Returns the argument loss_weights of compile(); "" if all factors are 1."""
     found = {}
     for one in head.single:
         # Keras averages over the labels of a row; the Estimator adds them up.
@@ -230,7 +244,7 @@ def _loss_weights(head: Head) -> dict[str, float]:
         # The trainer's gradients are those of the loss in normalised units.
         scale = one.moments[1] ** -2 if one.moments else 1.0
         found[one.target] = one.importance * scale * (float(one.units) if added else 1.0)
-    return {} if set(found.values()) == {1.0} else found
+    return "" if set(found.values()) == {1.0} else f", loss_weights={found!r}"
 
 
 def _optimizer_code(optimizer: Optimizer) -> str:
@@ -302,9 +316,11 @@ def training_code(plan: Plan) -> Training:
       plan: the model.
     """
     updates = own_updates(plan)
-    lines = [*_compile_lines(plan), *_update_lines(updates)]
-    prepare = "    use_estimator_updates(model)\n" if updates else ""
-    lines += _READ.replace("    PREPARE\n", prepare).splitlines()
+    lines = [*_compile_lines(plan), *_update_lines(updates, _loss_weights(plan.head))]
+    read = _READ.replace("    PREPARE\n", "    use_estimator_updates(model)\n" if updates else "")
+    divided = [one.target for one in plan.head.single if one.reduction == BY_USED_ROWS]
+    lines += _DIVIDE.replace("OUTPUTS:", f"{divided}:").splitlines() if divided else []
+    lines += read.replace("DIVIDE", ".map(divide_by_used)" if divided else "").splitlines()
     imports = ["import argparse", "import csv", "", "import keras", "import numpy as np"]
     imports += ["import tensorflow as tf", "from keras import layers, ops", ""]
     if any(map(is_from_text, plan.derived)):
@@ -314,8 +330,7 @@ def training_code(plan: Plan) -> Training:
 
 def _compile_lines(plan: Plan) -> list[str]:
     """Returns the lines of build_optimizer, build_loss and compile_model."""
-    loss_weights = _loss_weights(plan.head)
-    weights = f", loss_weights={loss_weights!r}" if loss_weights else ""
+    weights = _loss_weights(plan.head)
     return [
         "",
         "def build_optimizer(change=lambda optimizer: optimizer):",
@@ -338,7 +353,7 @@ def _compile_lines(plan: Plan) -> list[str]:
     ]
 
 
-def _update_lines(updates: dict[str, str]) -> list[str]:
+def _update_lines(updates: dict[str, str], loss_weights: str) -> list[str]:
     """Returns the lines of the optimizer classes that update tables as the Estimator's do."""
     lines: list[str] = []
     for kind, prefix in updates.items():
@@ -348,7 +363,8 @@ def _update_lines(updates: dict[str, str]) -> list[str]:
         mapped = ", ".join(
             f"keras.optimizers.{kind}: {prefix}{kind}" for kind, prefix in updates.items()
         )
-        lines += ["", "", f"OWN_UPDATES = {{{mapped}}}", *_SWAP.splitlines()]
+        swap = _SWAP.replace("LOSS_WEIGHTS", loss_weights)
+        lines += ["", "", f"OWN_UPDATES = {{{mapped}}}", *swap.splitlines()]
     return lines
 
 
@@ -376,7 +392,7 @@ def _data_lines(plan: Plan) -> list[str]:
         f"LABEL_TYPES = {types!r}",
         f"CLASS_NAMES = {classes!r}",
         f"CLASS_WEIGHTS = {factors!r}",
-        f"WEIGHT = {heads[0].weight!r}",
+        f"WEIGHTS = { ({one.target: one.weight for one in heads if one.weight})!r}",
         f"DELIMITER = {(data.delimiter if data else ',')!r}",
         f"ENCODING = {(data.encoding if data else 'utf-8')!r}",
         f"MISSING = {list(data.missing) if data else ['']!r}",

@@ -3,9 +3,12 @@
 import contextlib
 import importlib.metadata
 import re
+import runpy
+import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conversions import assert_same, convert, make_rows, train
 
@@ -67,6 +70,7 @@ def test_linear_combined_with_every_column(version, tmp_path):
 
 def test_crosses_ignore_missing_values_of_sparse_features(tmp_path):
     from estimator_bridge import tf
+    from estimator_bridge.convert.write.module import write_module
 
     features, labels = make_rows()
     column = tf.feature_column
@@ -78,6 +82,13 @@ def test_crosses_ignore_missing_values_of_sparse_features(tmp_path):
     train(tf, built, features, labels, sparse=("tags",))
     plan, converted = convert(built, sparse=("tags",))
     assert assert_same(built, converted, plan, features, labels, sparse=("tags",)) < 1e-5
+    # In a CSV file, a row has one of the values.
+    written = {"__name__": "written"}
+    exec(write_module(plan, "written").code, written)
+    (tmp_path / "rows.csv").write_text("age,tags,color,label\n30,a,red,1\n20,,green,2\n")
+    read, labels, weights = written["read_rows"](tmp_path / "rows.csv")
+    (batch,) = written["make_dataset"](read, labels, weights, 2)
+    assert converted.model(batch[0])["predictions"].shape == (2, 1)
 
 
 def test_unsupported_estimators_are_errors(tmp_path):
@@ -135,9 +146,11 @@ def test_heads_with_own_functions_are_refused(tmp_path):
 
 FLAGS_MODULE = textwrap.dedent(
     """
+    import argparse
     import tensorflow as tf
 
     def build():
+        argparse.ArgumentParser().parse_args()
         fc = tf.feature_column
         age = fc.numeric_column("age")
         rank = fc.categorical_column_with_identity("rank", 5)
@@ -157,11 +170,31 @@ FLAGS_MODULE = textwrap.dedent(
 
     input_fn = make_rows
 
+    def leave():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--job", required=True)
+        parser.parse_args()
+
     def wrong_rank():
         return make_rows("rank", 5)
 
     def wrong_label():
         return make_rows("label", 2)
+
+    def wrong_label_type():
+        return make_rows().map(lambda rows, label: (rows, tf.strings.as_string(label)))
+
+    def wrong_shape():
+        return make_rows().map(lambda rows, label: (rows, tf.stack([label, label], 1)))
+
+    def wrong_labels():
+        return make_rows().map(lambda rows, label: (rows, {"age": label}))
+
+    def wrong_sparse_label():
+        def read(rows, label):
+            return rows, tf.sparse.from_dense(tf.reshape(label, [-1, 1]))
+
+        return make_rows().map(read)
 
     def wrong_age():
         return make_rows("age", [float("nan")])
@@ -181,6 +214,10 @@ WRONG_ROWS = {
     "wrong_rank": r"^the Estimator fails on row 31 of the compared rows: .*\[0, 5\)$",
     "wrong_label": "^label: 2 in row 31 of the compared rows is not a class; "
     "the classes are 0 to 1$",
+    "wrong_label_type": "^label: 0 in row 1 .* is a text; .* of this binary head are numbers$",
+    "wrong_shape": r"^label: the shape of the labels is \[40, 2\], .* head takes 1 of each row$",
+    "wrong_labels": "^label: for this head, the labels have to be a tensor$",
+    "wrong_sparse_label": "^--input_fn: only the labels of a multi-label head may be sparse$",
     "wrong_age": "^training: the Estimator fails at step 2, with rows 17 to 32 .*: NanLoss",
     "wrong_text": r"^--input_fn: reading fails after 0 rows: .*StringToNumber.*: (red|green)$",
     "wrong_name": "^--input_fn: it did not return the features age, rank, shade$",
@@ -213,8 +250,13 @@ def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
     module = "commands_module_under_test"
     (tmp_path / f"{module}.py").write_text(FLAGS_MODULE)
     flag = f"--estimator={module}:build"
+    monkeypatch.setattr(sys, "argv", ["train"])
     built = load_function(f"{module}:build", "--estimator")()
     built.train(load_function(f"{module}:input_fn", "--input_fn"))
+    # The program reads flags of its own, not those of the commands.
+    monkeypatch.setattr(sys, "argv", ["convert", flag])
+    with pytest.raises(BridgeError, match=f"^--estimator={module}:leave raises SystemExit at "):
+        command.main([f"--estimator={module}:leave", "--output=other.keras"])
     assert command.main([flag, "--output=model.keras", "--saved_model=saved"]) == 0
     printed = capsys.readouterr()
     assert "converted linear (binary), step 5" in printed.out
@@ -247,10 +289,12 @@ WEIGHTED_MODULE = textwrap.dedent(
     def build():
         heads = [
             api.BinaryClassHead(name="one", weight_column="share"),
-            api.RegressionHead(name="two")]
+            api.RegressionHead(name="two"),
+            api.MultiLabelHead(3, name="three", label_vocabulary=["a", "b", "c"])]
         columns = [fc.numeric_column("age"), fc.categorical_column_with_identity("kind", 5)]
         momentum = tf.keras.optimizers.legacy.SGD(1e-4, momentum=0.9)
-        return api.LinearEstimator(api.MultiHead(heads), columns, "weighted", optimizer=momentum)
+        head = api.MultiHead(heads, [1.0, 0.25, 0.5])
+        return api.LinearEstimator(head, columns, "weighted", optimizer=momentum)
 
     def input_fn():
         rows = {
@@ -259,7 +303,11 @@ WEIGHTED_MODULE = textwrap.dedent(
             "share": [0.5 + row % 3 for row in range(40)],
         }
         labels = {"one": [[row % 2] for row in range(40)], "two": [[row / 9] for row in range(40)]}
-        return tf.data.Dataset.from_tensor_slices((rows, labels)).batch(8)
+        labels["three"] = [["a", "cb"[row % 2]][: 1 + row // 35] for row in range(40)]
+        labels["three"] = tf.ragged.constant(labels["three"]).to_tensor("")
+        def make_sparse(rows, labels):
+            return rows, {**labels, "three": tf.sparse.from_dense(labels["three"])}
+        return tf.data.Dataset.from_tensor_slices((rows, labels)).batch(8).map(make_sparse)
 
     def without_weights():
         return input_fn().map(lambda rows, labels: ({k: rows[k] for k in ("age", "kind")}, labels))
@@ -286,7 +334,19 @@ def test_weights_are_compared_and_other_exports_are_left_out(tmp_path, monkeypat
     receiver_fn = load_function(f"{name}:receiver_fn", "--input_fn")
     built.export_saved_model(f"{built.model_dir}/export/all", receiver_fn)
     estimator, rows = f"--estimator={name}:build", f"--input_fn={name}:input_fn"
-    assert command.main([estimator, rows, "--output=model.keras"]) == 0
+    assert command.main([estimator, rows, "--output=model.keras", "--emit_code=code.py"]) == 0
+    written = runpy.run_path("code.py")
+    names = ("one/logits", "two/predictions", "three/logits")
+    labels = {name: np.ones((4, 1)) for name in names}
+    # The weights of the rows are those of the first head only.
+    batches = written["make_dataset"]({}, labels, {"one/logits": np.zeros(4, "f")}, 4)
+    (_, _, weights), *_ = batches.as_numpy_iterator()
+    assert {name: value.tolist() for name, value in weights.items()} == {
+        "one/logits": [0.0] * 4,
+        "two/predictions": [1.0] * 4,
+        "three/logits": [1.0] * 4,
+    }
+    assert written["WEIGHTS"] == {"one/logits": "share"}
     for steps in ("0", "20"):
         flags = [estimator, "--keras_model=model.keras", f"--steps={steps}", "--batch_size=16"]
         assert verify.main([*flags, rows]) == 0
@@ -363,6 +423,7 @@ def test_module_and_function_are_checked(tmp_path, monkeypatch):
     from estimator_bridge.convert.read.canned import load_estimator, load_function
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["convert"])
     (tmp_path / "flags_module_under_test.py").write_text(FLAGS_MODULE)
     assert load_estimator("flags_module_under_test:build").estimator.model_dir == "model"
     (tmp_path / "broken_module_under_test.py").write_text("def build():\n    return 1 / 0\n")

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import runpy
 
 import numpy as np
 import pytest
@@ -283,26 +284,36 @@ import numpy as np
 import tensorflow as tf
 
 def build():
-    return tf.estimator.BaselineClassifier("job", weight_column="share", optimizer="Ftrl")
+    return tf.compat.v1.estimator.BaselineClassifier(
+        "job", weight_column="share", optimizer="Ftrl", loss_reduction="REDUCTION")
 
 def input_fn():
     random = np.random.RandomState(0)
-    features = {"x": random.rand(40), "share": random.rand(40).astype("f")}
+    features = {"x": random.rand(40), "share": random.randint(0, 3, 40).astype("f")}
     return tf.data.Dataset.from_tensor_slices((features, random.randint(0, 2, 40))).batch(10)
 """
 
 
-def test_a_baseline_is_verified(tmp_path, monkeypatch, capsys):
+# The weights of some rows are 0. Keras has no loss that is divided by the number of the others.
+@pytest.mark.parametrize("reduction", ["weighted_mean", "weighted_sum_by_nonzero_weights"])
+def test_a_baseline_is_verified(reduction, tmp_path, monkeypatch, capsys):
     from estimator_bridge.convert import command
     from estimator_bridge.convert.read.user_code import load_function
     from estimator_bridge.convert.verify import command as verify
 
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "program_with_baseline.py").write_text(BASELINE)
-    name = "program_with_baseline"
+    name = f"program_with_{reduction}"
+    (tmp_path / f"{name}.py").write_text(BASELINE.replace("REDUCTION", reduction))
     input_fn = load_function(f"{name}:input_fn", "--input_fn")
     load_function(f"{name}:build", "--estimator")().train(input_fn)
     flags = [f"--estimator={name}:build", f"--input_fn={name}:input_fn"]
-    assert command.main([*flags, "--output=model.keras"]) == 0
+    assert command.main([*flags, "--output=model.keras", "--emit_code=code.py"]) == 0
+    is_scaled = reduction == "weighted_sum_by_nonzero_weights"
+    assert ("scales the weights" in capsys.readouterr().err) == is_scaled
+    weights = {"logits": np.float32([2, 0, 1, 0])}
+    make_dataset = runpy.run_path("code.py")["make_dataset"]
+    batches = make_dataset({}, {"logits": np.ones((4, 1))}, weights, 4, shuffle=False)
+    (_, _, found), *_ = batches.as_numpy_iterator()
+    assert found["logits"].tolist() == ([4, 0, 2, 0] if is_scaled else [2, 0, 1, 0])
     assert verify.main([*flags, "--keras_model=model.keras", "--steps=5"]) == 0
     assert "PASSED" in capsys.readouterr().out
