@@ -5,9 +5,9 @@ import os
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.private_tf import model_analyzer as model_analyzer
 from estimator_bridge.private_tf import session as _session
 from estimator_bridge.private_tf import tfprof_logger as tfprof_logger
+from estimator_bridge.tf1.contrib import tfprof_analyzer as model_analyzer
 
 __all__ = ["ProfileContext", "model_analyzer", "tfprof_logger"]
 

@@ -332,6 +332,26 @@ CASES["tfprof.ProfileContext, nothing"] = lambda: profiled(trace_steps=[], dump_
 CASES["tfprof.ProfileContext, by itself"] = lambda: profiled()
 
 
+def counted():
+    analyzer = tfprof.model_analyzer
+    tf.matmul(tf.ones([2, 3]), tf.get_variable("x", [3, 4]))
+    graph = tf.get_default_graph()
+    parameters = {**analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS, "output": "none"}
+    operations = {**analyzer.FLOAT_OPS_OPTIONS, "output": "none"}
+    return {
+        "parameters": analyzer.print_model_analysis(
+            graph, tfprof_options=parameters
+        ).total_parameters,
+        "operations": analyzer.print_model_analysis(
+            graph, tfprof_cmd="op", tfprof_options=operations
+        ).total_float_ops,
+        "accounted": str(analyzer.PRINT_ALL_TIMING_MEMORY["select"]),
+    }
+
+
+CASES["tfprof.model_analyzer.print_model_analysis"] = counted
+
+
 # The memory of a GPU.
 for _name in ("BytesInUse", "BytesLimit", "MaxBytesInUse"):
     CASES[f"memory_stats.{_name}"] = lambda name=_name: getattr(memory_stats, name)()
