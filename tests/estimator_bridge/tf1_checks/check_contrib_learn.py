@@ -55,6 +55,20 @@ def test_training_and_predicting_constants_give_no_warning(regressor, warnings):
         assert [one.op.name for one in tf.get_collection("summaries")].count("loss") == 1
 
 
+@pytest.mark.parametrize("steps", [1, None])
+def test_the_loss_is_logged_every_100_steps(caplog, steps):
+    # As on 1.15, whatever the RunConfig says.
+    caplog.set_level("INFO", "tensorflow")
+    columns = [tf.contrib.layers.real_valued_column("x")]
+    config = learn.RunConfig(log_step_count_steps=steps)
+    learn.LinearRegressor(columns, config=config).fit(input_fn=rows, steps=102)
+    lines = [line for line in caplog.messages if line.startswith(("loss = ", "global_step/sec"))]
+    assert [line.split(", ")[1].split(" (")[0] for line in lines if "loss" in line] == [
+        *("step = 1", "step = 101"),
+    ]
+    assert len(lines) == 3
+
+
 def test_parameters_are_read_and_set_as_in_scikit_learn():
     class Own(learn.Estimator):
         def __init__(self, number, inner=None):

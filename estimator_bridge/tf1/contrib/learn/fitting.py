@@ -10,6 +10,7 @@ from estimator_bridge.tf1.contrib.learn.evaluating import (
     metric_fn_from_specs,
     with_metrics,
 )
+from estimator_bridge.tf1.contrib.learn.log_interval import FixedLogInterval
 from estimator_bridge.tf1.contrib.learn.model_spec import (
     LabelSignature,
     MetricSpec,
@@ -93,7 +94,7 @@ def _concatenated(batches):
     return np.concatenate(batches) if batches else np.array([])
 
 
-class FitMixin(SettableParameters):
+class FitMixin(FixedLogInterval, SettableParameters):
     """Adds `fit`, `evaluate` with MetricSpecs and `export_savedmodel` to an Estimator class."""
 
     _evaluate_run = evaluate_run
