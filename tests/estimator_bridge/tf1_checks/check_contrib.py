@@ -1,6 +1,7 @@
 """The smaller packages of tf.contrib."""
 
 import os
+import time
 
 import numpy as np
 import pandas as pd
@@ -471,6 +472,17 @@ def test_slim_trains_contrib_layers(tmp_path, caplog):
 
 
 def test_slim_traces_steps_and_checks_arguments(tmp_path):
+    class Slow(tf.train.Saver):
+        """Its first save, which a thread begins during training, ends late."""
+
+        saves = 0
+
+        def save(self, session, path, global_step):
+            step, self.saves = tf.train.global_step(session, global_step), self.saves + 1
+            if self.saves == 1:
+                time.sleep(1)
+            return super().save(session, path, step)
+
     slim = contrib.slim
     weight = tf.get_variable("w", [2], initializer=tf.ones_initializer())
     train_op = slim.learning.create_train_op(
@@ -483,9 +495,10 @@ def test_slim_traces_steps_and_checks_arguments(tmp_path):
         init_fn=lambda session: weight.load([2.0, 0.0], session),
         trace_every_n_steps=2,
         log_every_n_steps=None,
+        saver=Slow(),
     )
-    # The thread that saves during training, as in 1.15, may be the last to write the state file.
-    trained = tf.train.load_variable(str(tmp_path / "model.ckpt-4"), "w")
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-4")
+    trained = tf.train.load_variable(str(tmp_path), "w")
     np.testing.assert_allclose(trained, [2 * 0.8**4, 0.0], rtol=1e-6)
     assert {one.name for one in tmp_path.glob("tf_trace-*.json")} == {
         "tf_trace-1.json",

@@ -12,6 +12,8 @@ __all__ = ["create_train_op", "train", "train_step"]
 
 # Marks the default; None means none.
 _DEFAULT = tf.train.Supervisor.USE_DEFAULT
+# How long a thread of a Supervisor may take to end, as in Supervisor itself.
+_GRACE_SECS = 120
 
 add_gradients_summaries = loop.add_gradients_summaries
 clip_gradient_norms = loop.clip_gradient_norms
@@ -183,8 +185,9 @@ def _work_of_chief(optimizers):
 def _run(supervisor, session, step, wait, work, ignore_live_threads):
     """Runs steps until the last one, or the end of the input, and saves; returns the last loss."""
     saves = supervisor.is_chief and supervisor.save_path
+    services = []
     if saves:
-        supervisor.start_standard_services(session)
+        services = supervisor.start_standard_services(session)
     else:
         wait(session)
     runners, tokens = work
@@ -203,6 +206,10 @@ def _run(supervisor, session, step, wait, work, ignore_live_threads):
         tf.logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
     if saves:
         tf.logging.info("Finished training! Saving model to disk.")
+        # A timed save that ended after the last one would make an older checkpoint the newest.
+        supervisor.request_stop()
+        for service in services:
+            service.join(_GRACE_SECS)
         supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
         supervisor.stop(threads, close_summary_writer=True, ignore_live_threads=ignore_live_threads)
     return loss
