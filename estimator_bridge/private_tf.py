@@ -98,6 +98,7 @@ NAMES: dict[str, Private] = {
     "distributions_identity": _tensorflow("ops.distributions.identity_bijector"),
     "distributions_util": _tensorflow("ops.distributions.util"),
     "embedding_ops": _tensorflow("ops.embedding_ops"),
+    "error_interpolation": _tensorflow("framework.error_interpolation"),
     "feature_column": _tensorflow("feature_column.feature_column"),
     "feature_column_v2": _tensorflow("feature_column.feature_column_v2"),
     "feature_column_v2_types": _tensorflow("feature_column.feature_column_v2_types"),

@@ -7,6 +7,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   guarded.py         imports that a program expects to fail
   names_of_1_15.py   the modules of 1.15 and their names
   view.py            the view itself
+  error_messages.py  the reason of an error first, then where its operation was defined
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
   pickled.py         functions and classes as pickle finds them
@@ -91,6 +92,7 @@ def _build_view() -> types.ModuleType:
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
         batched_queues,
+        error_messages,
         images,
         keras_classes,
         keras_configs,
@@ -116,6 +118,7 @@ def _build_view() -> types.ModuleType:
     images.install()
     variables.install()
     open_sessions.install()
+    error_messages.install()
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()

@@ -50,7 +50,7 @@ def _measured(name, read):
       read: function from a tf.DeviceSpec to the number of bytes.
     """
     # An operation that computes nothing tells the device that the program asks for.
-    device = tf.DeviceSpec.from_string(tf.no_op().device)
+    device = tf.DeviceSpec.from_string(tf.no_op(f"{name}Device").device)
     kind = device.device_type or ("GPU" if tf.config.list_physical_devices("GPU") else "CPU")
     device = device.replace(device_type=kind, device_index=device.device_index or 0)
     with tf.device("/cpu:0"):

@@ -1,5 +1,7 @@
 """map(f).batch(n) of an f that calls Python, which is called for several rows at once."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -95,6 +97,13 @@ def test_batches_are_those_of_calls_for_each_row(name, function, monkeypatch, ca
     assert_same(found, expected)
 
 
+def reason_of(text):
+    """Returns the reason of an error, without what tells the dataset in which it was raised."""
+    line = text.splitlines()[0].rpartition("Map: ")[2].partition(" [[")[0]
+    shapes = sorted(re.findall(r"\[\d+\]", line))  # Batch and MapAndBatch differ in the words.
+    return shapes or re.sub(r"pyfunc_\d+", "pyfunc", line)
+
+
 @pytest.mark.parametrize("function", [fails, another_type, another_shape, another_count])
 @pytest.mark.parametrize("options", [{}, {"num_parallel_calls": 2}])
 def test_an_error_is_that_of_its_row(function, options, monkeypatch, capsys):
@@ -105,8 +114,7 @@ def test_an_error_is_that_of_its_row(function, options, monkeypatch, capsys):
     assert_same(ours[0], theirs[0])
     (kind, text), (expected, other) = ours[1], theirs[1]
     assert kind is expected
-    lines = [one.partition(" [[")[0] for one in (text.splitlines()[0], other.splitlines()[0])]
-    assert lines[0] == lines[1]
+    assert reason_of(text) == reason_of(other)
 
 
 def test_rows_after_an_error_are_computed(monkeypatch, capsys):

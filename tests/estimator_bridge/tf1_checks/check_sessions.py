@@ -28,6 +28,29 @@ def test_a_profile_context_goes_on_with_the_next_graph(tmp_path):
     ]
 
 
+def test_parameters_and_floating_point_operations_are_counted(capfd):
+    analyzer = tf.contrib.tfprof.model_analyzer
+    product = tf.matmul(tf.ones([2, 3]), tf.get_variable("weights", [3, 4]))
+    options = analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS
+    counted = analyzer.print_model_analysis(product.graph, tfprof_options=options)
+    assert counted.total_parameters == 12
+    assert "weights (3x4, 12/12 params)" in capfd.readouterr().out
+    counted = analyzer.print_model_analysis(
+        product.graph, tfprof_cmd="op", tfprof_options=analyzer.FLOAT_OPS_OPTIONS
+    )
+    assert counted.total_float_ops >= 2 * 2 * 3 * 4
+
+
+def test_the_message_of_an_error_begins_with_its_reason(run):
+    parsed = tf.string_to_number(tf.constant(["1", "x"]), name="parsed")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        run(parsed)
+    reason, place = caught.value.message.splitlines()
+    assert reason == "StringToNumberOp could not correctly convert string: x"
+    assert place.startswith("\t [[node parsed (defined at ") and "check_sessions.py:" in place
+    assert str(caught.value).startswith(caught.value.message + "\n\nOriginal stack trace for 'pars")
+
+
 @pytest.mark.parametrize(
     ("arguments", "before", "level"),
     [
