@@ -15,47 +15,86 @@ from typing import Any, Optional
 from ..process.importing import call_when_imported
 from .traces import Division, divide
 
-__all__ = ["GraphRuns", "Recorder"]
+__all__ = ["FetchRuns", "GraphRuns", "Recorder"]
 
 # The first runs of a graph initialize variables and prepare the later ones.
 _WARM_UP_RUNS = 10
 _TRACE_EVERY_SECS = 0.2
 _TRACE_EVERY_SHARE = 0.01
 _SOFTWARE_TRACE = 1
+# A program may make new fetches all the time.
+_MOST_FETCHES = 1000
+
+
+@dataclass
+class FetchRuns:
+    """The session runs of a graph that fetch the same, after the warm-up.
+
+    Attributes:
+      count: how many there were.
+      secs: their elapsed seconds.
+      division: how the time of the traced ones divides.
+    """
+
+    count: int = 0
+    secs: float = 0.0
+    division: Division = field(default_factory=Division)
+
+    def add(self, other: "FetchRuns") -> None:
+        """Adds other runs.
+
+        Args:
+          other: the runs.
+        """
+        self.count += other.count
+        self.secs += other.secs
+        self.division.add(other.division)
 
 
 @dataclass
 class GraphRuns:
-    """The session runs of one graph in one thread.
+    """The session runs of one graph in one thread, without those that save checkpoints.
 
     Attributes:
       thread: number of the thread.
       operations: type of an operation -> how many the graph has; empty before the warm-up's end.
-      count: how many runs there were, without those that save checkpoints.
+      count: how many runs there were.
       secs: their elapsed seconds.
-      steady_secs: those of the runs after the warm-up.
-      between_secs: seconds between these, without other sessions and checkpoints.
+      between_secs: seconds between runs after the warm-up, without other sessions and checkpoints.
       fed: how many runs had a feed_dict.
-      traced: names of fetches -> how the time of the traced runs with these fetches divides.
+      fetches: names of what is fetched -> the runs after the warm-up that fetch it.
     """
 
     thread: int
     operations: Counter[str] = field(default_factory=Counter)
     count: int = 0
     secs: float = 0.0
-    steady_secs: float = 0.0
     between_secs: float = 0.0
     fed: int = 0
-    traced: dict[tuple[str, ...], Division] = field(default_factory=dict)
+    fetches: dict[tuple[str, ...], FetchRuns] = field(default_factory=dict)
 
-    @property
-    def steady_count(self) -> int:
-        """How many runs there were after the warm-up."""
-        return max(self.count - _WARM_UP_RUNS, 0)
+    def note(self, fetches: Any, secs: float, metadata: Any) -> None:
+        """Counts a run.
 
-    def find_typical(self) -> Optional[Division]:
-        """Returns how the time of the fetches that were traced most often divides."""
-        return max(self.traced.values(), key=lambda one: one.runs, default=None)
+        Args:
+          fetches: what it has fetched.
+          secs: its elapsed seconds.
+          metadata: the RunMetadata of a traced run; None for others.
+        """
+        self.count += 1
+        self.secs += secs
+        if self.count <= _WARM_UP_RUNS:
+            return
+        names = tuple(_list_names(fetches))
+        if names not in self.fetches and len(self.fetches) >= _MOST_FETCHES:
+            names = ()
+        runs = self.fetches.setdefault(names, FetchRuns())
+        if metadata is not None:
+            # A trace makes a run longer.
+            runs.division.add(divide(metadata.step_stats))
+        else:
+            runs.count += 1
+            runs.secs += secs
 
 
 class _ThreadState(threading.local):
@@ -122,14 +161,8 @@ class Recorder:
             try:
                 return run(self_, fetches, feed_dict, options, run_metadata)
             finally:
-                secs = time.perf_counter() - start
-                runs.count += 1
+                runs.note(fetches, time.perf_counter() - start, metadata)
                 runs.fed += bool(feed_dict)
-                runs.secs += secs
-                if runs.count > _WARM_UP_RUNS:
-                    runs.steady_secs += secs
-                if metadata is not None:
-                    _note(runs, fetches, metadata)
                 if runs.count == _WARM_UP_RUNS:
                     operations = self_.graph.get_operations()
                     runs.operations = Counter(operation.type for operation in operations)
@@ -169,12 +202,6 @@ class Recorder:
         interval = max(_TRACE_EVERY_SECS, _TRACE_EVERY_SHARE * (now - self.began))
         self._next_trace = now + interval
         return True
-
-
-def _note(runs: GraphRuns, fetches: Any, metadata: Any) -> None:
-    """Notes what a traced run shows."""
-    names = tuple(sorted(_list_names(fetches)))
-    runs.traced.setdefault(names, Division()).add(divide(metadata.step_stats))
 
 
 def _list_names(fetches: Any) -> list[str]:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..output.terminal import format_secs
-from .recording import GraphRuns, Recorder
+from .recording import FetchRuns, GraphRuns, Recorder
 from .traces import Division
 
 __all__ = ["format_report"]
@@ -16,6 +16,8 @@ _LEAST_SHARE = 0.02
 _DETAIL_SHARE = 0.2
 # A part with this share of a run is worth a remedy.
 _REMEDY_SHARE = 0.25
+# Some parts are left out if they are smaller.
+_LEAST_PART = 0.005
 _MOST_TYPES = 6
 _WIDTH = 80
 # Operations that change variables, in graphs that train.
@@ -29,12 +31,10 @@ class _Group:
     graphs: int = 0
     count: int = 0
     secs: float = 0.0
-    steady_count: int = 0
-    steady_secs: float = 0.0
     between_secs: float = 0.0
     fed: int = 0
     operations: set[str] = field(default_factory=set)
-    division: Division = field(default_factory=Division)
+    fetches: dict[tuple[str, ...], FetchRuns] = field(default_factory=dict)
 
     @property
     def all_secs(self) -> float:
@@ -53,14 +53,11 @@ class _Group:
         self.graphs += 1
         self.count += runs.count
         self.secs += runs.secs
-        self.steady_count += runs.steady_count
-        self.steady_secs += runs.steady_secs
         self.between_secs += runs.between_secs
         self.fed += runs.fed
         self.operations |= set(runs.operations)
-        typical = runs.find_typical()
-        if typical is not None:
-            self.division.add(typical)
+        for names, some in runs.fetches.items():
+            self.fetches.setdefault(names, FetchRuns()).add(some)
 
 
 def format_report(recorder: Recorder) -> list[str]:
@@ -85,7 +82,7 @@ def format_report(recorder: Recorder) -> list[str]:
         count, secs = sum(runs.count for runs in beside), sum(runs.secs for runs in beside)
         lines.append(f"  at the same time, in other threads: {count:,} session runs, {secs:.1f} s")
     for group in groups:
-        if group.all_secs >= _DETAIL_SHARE * total and group.division.runs:
+        if group.all_secs >= _DETAIL_SHARE * total:
             lines += _describe_run(group)
     return lines
 
@@ -111,7 +108,7 @@ def _list_parts(recorder: Recorder, groups: list[_Group], total: float) -> list[
         )
     if small:
         count = sum(group.count for group in small)
-        parts.append((sum(group.all_secs for group in small), f"{count:,} other session runs"))
+        parts.append((sum(group.all_secs for group in small), f"other session runs: {count:,}"))
     if recorder.saved:
         parts.append((recorder.save_secs, f"checkpoints saved: {recorder.saved:,}"))
     rest = max(total - sum(secs for secs, _ in parts), 0.0)
@@ -120,39 +117,47 @@ def _list_parts(recorder: Recorder, groups: list[_Group], total: float) -> list[
 
 
 def _describe_run(group: _Group) -> list[str]:
-    """Returns what happens in a run of a graph, and what would shorten it."""
-    traced = group.division
-    cycle_secs = group.steady_secs + group.between_secs
-    each = cycle_secs / group.steady_count
-    in_run = group.steady_secs / cycle_secs
-    shares = {
-        "input": traced.input_secs / traced.runs / each,
-        "operations": traced.operation_secs / traced.runs / each,
-        "waiting": traced.waiting_secs / traced.runs / each,
+    """Returns what happens in the runs that take longest, and what would shorten them.
+
+    Times are those of one such run, with a share of everything around it.
+    """
+    runs = max(group.fetches.values(), key=lambda one: one.secs, default=FetchRuns())
+    traced = runs.division
+    if not runs.count or not traced.runs:
+        return []
+    secs = {
+        "input": traced.input_secs / traced.runs,
+        "operations": traced.operation_secs / traced.runs,
+        "waiting": traced.waiting_secs / traced.runs,
     }
+    run_secs = runs.secs / runs.count
     # A trace makes a run longer.
-    excess = max(sum(shares.values()) / in_run, 1.0)
-    shares = {name: share / excess for name, share in shares.items()}
-    shares["session"] = in_run - sum(shares.values())
-    shares["between"] = group.between_secs / cycle_secs
+    excess = max(sum(secs.values()) / run_secs, 1.0)
+    secs = {name: part / excess for name, part in secs.items()}
+    secs["session"] = max(run_secs - sum(secs.values()), 0.0)
+    others = [one for one in group.fetches.values() if one is not runs]
+    secs["others"] = sum(one.secs for one in others) / runs.count
+    secs["between"] = group.between_secs / runs.count
     texts = {
         "input": f"waiting for input ({', '.join(sorted(traced.input_types))})",
         "operations": "operations",
         "waiting": "waiting for other devices and processes",
         "session": "the session: feeds, fetches, starting operations",
+        "others": f"{sum(one.count for one in others):,} runs that fetch something else",
         "between": "Python between the runs: hooks, logging, making feeds",
     }
-    lines = [f"  {group.name}, of each run (traced: {traced.runs:,}):"]
+    total = sum(secs.values())
+    lines = [f"  {group.name}, of each of {runs.count:,} equal runs (traced: {traced.runs:,}):"]
     for name, text in texts.items():
-        if name in ("input", "waiting") and not shares[name]:
+        if name in ("input", "waiting", "others") and secs[name] < _LEAST_PART * total:
             continue
-        share = shares[name]
-        lines.append(f"  {1000 * share * each:8.2f} ms{100 * share:4.0f} %  {text}")
+        share = secs[name] / total
+        lines.append(f"  {1000 * secs[name]:8.2f} ms{100 * share:4.0f} %  {text}")
         if name == "operations":
             lines += _list_types(traced, share)
     if traced.has_gpu:
         lines.append("  On a GPU, operations take longer than this: it is the time to start them.")
-    remedy = _advise(group, shares)
+    remedy = _advise(group, traced, {name: part / total for name, part in secs.items()})
     return [*lines, f"  {remedy}"] if remedy else lines
 
 
@@ -172,7 +177,7 @@ def _list_types(traced: Division, share: float) -> list[str]:
     return lines if lines[-1].strip() else []
 
 
-def _advise(group: _Group, shares: dict[str, float]) -> str:
+def _advise(group: _Group, traced: Division, shares: dict[str, float]) -> str:
     """Returns what may make the longest part of a run shorter; "" if nothing general does."""
     name = max(shares, key=lambda each: shares[each])
     if shares[name] < _REMEDY_SHARE:
@@ -181,7 +186,7 @@ def _advise(group: _Group, shares: dict[str, float]) -> str:
         return "To try: a tf.data input function, or a thread that makes the next feeds."
     if name == "between":
         return "To try: hooks that act less often (log_step_count_steps, save_summary_steps)."
-    if name == "input" and any("Dequeue" in kind for kind in group.division.input_types):
+    if name == "input" and any("Dequeue" in kind for kind in traced.input_types):
         return "To try: more threads that fill the queue (num_threads)."
     if name == "input":
         return "To try: num_parallel_calls in `map`, `map` after `batch`, batches from generators."
