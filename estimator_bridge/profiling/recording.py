@@ -1,7 +1,9 @@
 """Records how long the session runs of a program take, and traces a few of them.
 
-A traced run takes longer, so only a few are traced: a fifth of a second apart at first, then at
-intervals of a hundredth of the time since the start.
+A traced run takes longer, so only a few are traced: a fifth of a second apart, or fifty times what
+it takes to read a trace, and later at intervals of a hundredth of the time since the start. Only
+the fetches that have taken longest in their graph are traced: the run after a long one may always
+be a short one.
 """
 
 import functools
@@ -21,6 +23,7 @@ __all__ = ["FetchRuns", "GraphRuns", "Recorder"]
 _WARM_UP_RUNS = 10
 _TRACE_EVERY_SECS = 0.2
 _TRACE_EVERY_SHARE = 0.01
+_TRACE_EVERY_COST = 50
 _SOFTWARE_TRACE = 1
 # A program may make new fetches all the time.
 _MOST_FETCHES = 1000
@@ -73,11 +76,20 @@ class GraphRuns:
     fed: int = 0
     fetches: dict[tuple[str, ...], FetchRuns] = field(default_factory=dict)
 
-    def note(self, fetches: Any, secs: float, metadata: Any) -> None:
+    def is_longest(self, names: tuple[str, ...]) -> bool:
+        """Returns whether no other fetches have taken longer until now.
+
+        Args:
+          names: those of the fetches.
+        """
+        most = max((runs.secs for runs in self.fetches.values()), default=0.0)
+        return names in self.fetches and self.fetches[names].secs == most
+
+    def note(self, names: tuple[str, ...], secs: float, metadata: Any) -> None:
         """Counts a run.
 
         Args:
-          fetches: what it has fetched.
+          names: those of what it has fetched.
           secs: its elapsed seconds.
           metadata: the RunMetadata of a traced run; None for others.
         """
@@ -85,7 +97,6 @@ class GraphRuns:
         self.secs += secs
         if self.count <= _WARM_UP_RUNS:
             return
-        names = tuple(_list_names(fetches))
         if names not in self.fetches and len(self.fetches) >= _MOST_FETCHES:
             names = ()
         runs = self.fetches.setdefault(names, FetchRuns())
@@ -148,10 +159,11 @@ class Recorder:
                 return run(self_, fetches, feed_dict, options, run_metadata)
             start = time.perf_counter()
             runs = self._begin(self_.graph, start)
+            names = tuple(_list_names(fetches))
             metadata = None
             # A MonitoredSession always gives options and metadata.
             wants_more = options and (options.trace_level or options.output_partition_graphs)
-            if not wants_more and self._is_due(runs, start):
+            if not wants_more and self._is_due(runs, names, start):
                 given, options = options, config_pb2.RunOptions()
                 if given is not None:
                     options.CopyFrom(given)
@@ -161,12 +173,16 @@ class Recorder:
             try:
                 return run(self_, fetches, feed_dict, options, run_metadata)
             finally:
-                runs.note(fetches, time.perf_counter() - start, metadata)
+                end = time.perf_counter()
+                runs.note(names, end - start, metadata)
                 runs.fed += bool(feed_dict)
                 if runs.count == _WARM_UP_RUNS:
                     operations = self_.graph.get_operations()
                     runs.operations = Counter(operation.type for operation in operations)
                 self._state.last, self._state.last_end = runs, time.perf_counter()
+                if metadata is not None:
+                    cost = self._state.last_end - end
+                    self._next_trace = max(self._next_trace, end + _TRACE_EVERY_COST * cost)
 
         @functools.wraps(save)
         def measured_save(*args: Any, **kwargs: Any) -> Any:
@@ -196,8 +212,8 @@ class Recorder:
             runs.between_secs += start - state.last_end
         return runs
 
-    def _is_due(self, runs: GraphRuns, now: float) -> bool:
-        if runs.count < _WARM_UP_RUNS or now < self._next_trace:
+    def _is_due(self, runs: GraphRuns, names: tuple[str, ...], now: float) -> bool:
+        if now < self._next_trace or not runs.is_longest(names):
             return False
         interval = max(_TRACE_EVERY_SECS, _TRACE_EVERY_SHARE * (now - self.began))
         self._next_trace = now + interval

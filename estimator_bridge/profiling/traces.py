@@ -27,6 +27,8 @@ _CONTAINERS = re.compile(
     r"(Stateful|Stateless|TPU)?PartitionedCall|RemoteCall|(Stateless)?(If|Case|While)|"
     r"SymbolicGradient"
 )
+# What precedes the type in the names of oneDNN's kernels.
+_ONEDNN = re.compile("^_Mkl(Native)?")
 # What TensorFlow puts into a label: `name = Type(inputs)`, perhaps with sizes before it.
 _TYPE = re.compile(r" = (\w+)\(")
 
@@ -84,8 +86,7 @@ def divide(step_stats: Any) -> Division:
             found = _TYPE.search(node.timeline_label)
             if found is None or _CONTAINERS.fullmatch(found[1]):
                 continue
-            # oneDNN's kernels do what those of TensorFlow do.
-            kind, start = found[1].removeprefix("_Mkl"), node.all_start_nanos
+            kind, start = _ONEDNN.sub("", found[1]), node.all_start_nanos
             interval = start + node.op_start_rel_nanos, start + node.op_end_rel_nanos
             if _INPUT.match(kind):
                 reading.append(interval)
