@@ -138,6 +138,7 @@ def test_the_sbom_lists_what_the_lock_has(tmp_path):
         assert "pkg:pypi/tensorflow@2.21.0" in purls and len({*purls}) == len(purls)
 
 
+@pytest.mark.long
 def test_the_wheel_has_every_file_of_the_packages_every_preset_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -180,6 +181,7 @@ def test_it_runs_from_an_empty_folder(installed, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script, command, text",
     [

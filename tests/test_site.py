@@ -40,6 +40,7 @@ def test_the_first_page_leads_to_everything(site):
     assert (site / "tutorial" / "index.html").is_file() and (site / "notebook.ipynb").is_file()
 
 
+@pytest.mark.long
 def test_every_document_is_a_page_and_loads_nothing_from_elsewhere(site):
     for path in (ROOT / "docs").glob("*.md"):
         page = site / ("" if path.stem == "index" else path.stem) / "index.html"

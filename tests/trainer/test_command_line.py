@@ -107,6 +107,7 @@ def run(*words):
     )
 
 
+@pytest.mark.long
 def test_the_configuration_is_printed_without_a_job(tmp_path):
     words = ("trainer.task", "--hparams=census", "--batch_size=7", "--print_config")
     done = run(*words)

@@ -104,6 +104,7 @@ def test_the_words_of_commands_are_those_that_they_know(monkeypatch):
             assert bool(completion.list_flags(command)) == (word != "nonsense"), word
 
 
+@pytest.mark.long
 def test_the_program_writes_the_flags_of_every_command(run_module):
     done = run_module("trainer", "completion", "bash")
     assert done.returncode == 0, done.stderr

@@ -558,6 +558,7 @@ def test_a_notebook_with_odd_metadata(tmp_path, metadata, more):
     assert report.findings or report.passed_over or "language" in json.dumps(metadata)
 
 
+@pytest.mark.long
 def test_files_that_are_no_regular_files_cost_one_line_each(tmp_path, monkeypatch):
     outside, root = tmp_path / "outside.py", tmp_path / "root"
     write(root, {"good.py": "import tensorflow as tf\ntf.Session()\n", "inner/x.py": "y = 1\n"})

@@ -332,6 +332,7 @@ def test_names_that_run_with_tf1_are_supplied(tf1_view, table):
     assert table.look_up("tensorflow.examples.tutorials.mnist").tf1 == tf1_view["examples"]
 
 
+@pytest.mark.long
 def test_record_of_supplied_names_is_current(tf1_view):
     """The record contains what tools/record_tf1_names.py finds, without modules like `tf`."""
     recorded = data("supplied")

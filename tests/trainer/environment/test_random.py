@@ -102,6 +102,7 @@ def test_a_cluster_or_one_line(environ):
         assert cluster.name in cluster.names
 
 
+@pytest.mark.long
 @SETTINGS
 @given(environ=ENVIRONMENTS)
 def test_folders_or_one_line(environ):

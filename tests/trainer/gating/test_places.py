@@ -66,6 +66,7 @@ def make_answers(rows, seed):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("num", [1, 6])
 def test_more_slicings_take_no_more_memory(num):
     rows = 200_000

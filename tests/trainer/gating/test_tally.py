@@ -138,6 +138,7 @@ def test_metrics_and_intervals_are_those_of_the_rows(task):
         assert found.measured.samples[name].std() == pytest.approx(samples.std(), rel=0.15), name
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_rows():
     sizes = []
     for rows in (40_000, 80_000):

@@ -92,6 +92,7 @@ def test_mlflow_has_each_job_once_with_its_values(jobs, export, tmp_path, monkey
         assert (loss.step, loss.value) == (1, 0.7)
 
 
+@pytest.mark.long
 def test_a_server_that_does_not_answer_is_a_temporary_error(export, monkeypatch):
     pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")

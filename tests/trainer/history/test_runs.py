@@ -132,6 +132,7 @@ def test_another_spelling_of_the_same_data_path_is_no_change(jobs, capsys):
     assert "are the same" in lines[1]
 
 
+@pytest.mark.long
 def test_compare_draws_the_curves(jobs, capsys, tmp_path):
     plot = tmp_path / "curves.png"
     status, lines, _ = _call(capsys, "compare", jobs / "a", jobs / "bb", f"--plot={plot}")

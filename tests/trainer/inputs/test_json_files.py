@@ -60,6 +60,7 @@ def test_other_files_are_refused_in_one_line(tmp_path, content, wanted):
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
 
+@pytest.mark.long
 def test_lines_that_are_no_objects_are_bad_rows(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(

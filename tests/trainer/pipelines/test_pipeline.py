@@ -101,6 +101,7 @@ if "trainer.schema" in sys.orig_argv:
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_terminal_reaches_a_step_once(work, tmp_path, press_ctrl_c):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     Path("sitecustomize.py").write_text(COUNT_SIGNALS)
@@ -127,6 +128,7 @@ elif "trainer.schema" in sys.orig_argv:
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_while_a_step_is_started_ends_the_step(work, tmp_path):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     Path("sitecustomize.py").write_text(STARTING)
@@ -186,6 +188,7 @@ def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, 
     assert second.endswith("step schema_check ended with 3")
 
 
+@pytest.mark.long
 def test_a_verdict_that_changes_is_an_input_of_the_push(work):
     from trainer.export.fingerprint import fingerprint_export
 
@@ -338,6 +341,7 @@ def test_a_wrong_search_is_found_before_the_first_step(work, capfd):
     assert not Path("studies").exists()
 
 
+@pytest.mark.long
 def test_a_file_that_an_earlier_step_writes_is_not_read_before(work, capfd):
     infer = {
         "command": "schema infer",
@@ -377,6 +381,7 @@ TRAIN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arrivals", "row", "status", "ran"),
     [
@@ -402,6 +407,7 @@ def test_data_that_arrive_after_their_check_are_checked(
     assert ("task: *.csv changes again and again; repeat the command" in err) == (status == 75)
 
 
+@pytest.mark.long
 def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, capfd):
     Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
     assert command.main(["run", "p.yaml"]) == 0
@@ -416,6 +422,7 @@ def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, ca
     assert command.main(["run", "p.yaml"]) == 0
 
 
+@pytest.mark.long
 def test_a_data_path_without_files_is_told_before_the_first_step(work, capfd):
     late = {"command": "gate", "flags": {"candidate": "jobs/a", "data": "data.csv,late-*.csv"}}
     rows = {"export": "jobs/a", "requests": "data.csv", "labels": "data.csv", "output": "o"}

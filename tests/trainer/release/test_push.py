@@ -175,6 +175,7 @@ def test_a_push_that_is_given_again_keeps_the_version_to_roll_back_to(stepped, t
     assert push(stepped, bad) == 3
 
 
+@pytest.mark.long
 @pytest.mark.quick
 @pytest.mark.newest
 def test_a_push_that_is_given_again_ends_another_one(stepped, tmp_path):

@@ -128,6 +128,7 @@ def test_labels_become_aliases(models, push, capsys):
     assert "is stable" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_an_interrupted_registration_is_completed_by_the_next(models, push):
     push()
     push("canary")

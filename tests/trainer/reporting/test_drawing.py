@@ -15,6 +15,7 @@ assert "<svg" in html.figure(drawn, "Bars")
 """
 
 
+@pytest.mark.long
 def test_a_file_of_the_current_folder_changes_no_figure(tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\n")
     done = subprocess.run(

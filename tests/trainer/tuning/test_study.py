@@ -69,6 +69,7 @@ def test_a_trial_without_an_end_is_continued_with_its_values(tmp_path):
     assert [each.state.name for each in _open(tmp_path).trials] == ["COMPLETE"]
 
 
+@pytest.mark.long
 def test_every_prefix_of_the_journal_can_be_continued(tmp_path):
     """A kill may cut the journal after any byte, and leave its lock."""
     _ask_all(_open(tmp_path), 2)

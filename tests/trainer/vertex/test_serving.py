@@ -100,6 +100,7 @@ def _write(path, split, **more):
     return f"--deployment={path}"
 
 
+@pytest.mark.long
 def test_an_endpoint_is_made_to_agree_with_a_file(service, tmp_path, capsys):
     base = ["--project=a-project", "--region=europe-west4", f"--api_endpoint={service.address}"]
     logged = {"enabled": True, "samplingRate": 0.1}

@@ -45,6 +45,7 @@ def test_units_are_assigned_by_a_hash():
     assert sum(a == b == "7" for a, b in zip(versions, others)) == pytest.approx(200, abs=60)
 
 
+@pytest.mark.long
 def test_a_better_a_worse_and_an_equal_version(watch, log, make, tmp_path, capsys):
     labels = tmp_path / "labels"
     labels.mkdir()

@@ -179,6 +179,7 @@ def test_a_signal_reaches_the_command_that_was_started(tmp_path):
     wait_for_file(marks[1])
 
 
+@pytest.mark.long
 def test_a_command_is_started_for_enough_new_labels(watch, log, label, tmp_path):
     started = tmp_path / "started"
     program = f"open({str(started)!r}, 'a').write('x')"
