@@ -182,6 +182,19 @@ def test_it_runs_from_an_empty_folder(installed, tmp_path):
 
 
 @pytest.mark.long
+def test_the_scripts_run_beside_another_package_named_trainer(installed, tmp_path):
+    (tmp_path / "trainer").mkdir()
+    (tmp_path / "trainer" / "__init__.py").write_text("raise SystemExit('not this package')")
+    (tmp_path / "rows.csv").write_text("a,b\n" + "1,x\n2,y\n" * 10)
+    flags = "{data: rows.csv, label: b, output: '{key}.yaml'}"
+    steps = f"steps:\n  - {{command: schema infer, flags: {flags}}}"
+    (tmp_path / "steps.yaml").write_text(f"folder: history\n{steps}\n")
+    path = installed / "bin" / "estimator-trainer"
+    _run(path, "pipeline", "run", "steps.yaml", cwd=tmp_path, PYTHONPATH=installed)
+    assert len([*tmp_path.glob("*.yaml")]) == 2
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script, command, text",
     [

@@ -8,11 +8,23 @@ therefore remove the folder before they import anything else. What loads a user'
 import os
 import sys
 
-__all__ = ["PACKAGES_FOLDER", "find_started_module", "is_checkout", "prepend", "remove", "restore"]
+__all__ = [
+    "PACKAGES_FOLDER", "find_started_module", "is_checkout", "list_words", "prepend", "remove",
+    "restore",
+]  # fmt: skip
 
 _COMMANDS = ("estimator_bridge", "trainer")
 # The checkout or the folder of installed packages that contains this package.
 PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Runs a module as `python -m` does, but for the current folder, which `python -c` names "".
+_START = """import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+{folder!r} in sys.path or sys.path.append({folder!r})
+import runpy
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
 
 _removed: list[str] = []
 
@@ -36,6 +48,26 @@ def find_started_module() -> str:
 def is_checkout() -> bool:
     """Returns whether the packages are not installed, but in a folder of their source."""
     return os.path.basename(PACKAGES_FOLDER) not in ("site-packages", "dist-packages")
+
+
+def list_words(module: str) -> list[str]:
+    """Returns the words after `python` that run a module of these packages in a new process.
+
+    They are -m MODULE, unless the current folder contains another package of that name, such as the
+    user's own `trainer`.
+
+    Args:
+        module: the module.
+    """
+    package = module.partition(".")[0]
+    try:
+        here = os.getcwd()
+    except OSError:  # It has been deleted.
+        here = PACKAGES_FOLDER
+    places = (os.path.join(here, package), os.path.join(here, f"{package}.py"))
+    if here == PACKAGES_FOLDER or not any(map(os.path.exists, places)):
+        return ["-m", module]
+    return ["-c", _START.format(folder=PACKAGES_FOLDER), module]
 
 
 def remove() -> None:

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
+from estimator_bridge.command_line.current_folder import list_words
 from estimator_bridge.command_line.end import end_process
 from trainer.environment.variables import PARENT_PIPE, put_parent_pipe
 
@@ -148,7 +149,7 @@ class ForkServer:
             self._end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", __name__, str(theirs.fileno()), *self._modules],
+                    [sys.executable, *list_words(__name__), str(theirs.fileno()), *self._modules],
                     env={k: v for k, v in environment.items() if k != PARENT_PIPE},
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ import time
 import uuid
 from typing import NamedTuple, Optional, TextIO
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer.cluster import port_guard
 from trainer.cluster.processes import Processes, find_addresses, to_exit_status
 from trainer.environment.cluster_spec import TRAINERS
@@ -211,7 +212,7 @@ class Launcher:
         role, _, index = name.partition("-")
         self._processes.start(
             name,
-            [sys.executable, "-m", "trainer.task", *self._plan.task_flags],
+            [sys.executable, *list_words("trainer.task"), *self._plan.task_flags],
             make_environment(self._spec, role, int(index), self._run_id),
         )
 

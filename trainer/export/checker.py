@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from estimator_bridge import tf
+from estimator_bridge.command_line.current_folder import list_words
 from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession, to_python
 from trainer.features.raw_inputs import list_csv_inputs, list_inputs, raw_dtype
@@ -107,7 +108,7 @@ class Checker:
     def _start(self) -> "subprocess.Popen[str]":
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "trainer.export.checker"],
+                [sys.executable, *list_words("trainer.export.checker")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, NamedTuple, Optional
 
+from estimator_bridge.command_line.current_folder import list_words
 from estimator_bridge.output.terminal import quote_command
 from trainer.errors import TEMPORARY_STATUS
 from trainer.pipelines.definition import (
@@ -165,7 +166,7 @@ class Runner:
         before = {number: signal.signal(number, note) for number in handled}
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", *arguments],
+                [sys.executable, *list_words(arguments[0]), *arguments[1:]],
                 pass_fds=[lock.fileno()],
                 # Ctrl-C must reach only this process: a second signal would end training at once.
                 start_new_session=True,

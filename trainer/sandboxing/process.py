@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.command_line.current_folder import list_words
+
 POLL_SECS = 0.05
 
 
@@ -49,7 +51,7 @@ def run_probe(request: dict[str, Any], limits: Limits) -> Trial:
         limits: limits of the process.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "trainer.sandboxing.probe"],
+        [sys.executable, *list_words("trainer.sandboxing.probe")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

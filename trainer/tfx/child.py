@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer import storage
 from trainer.config import commands
 from trainer.environment.variables import PARENT_PIPE, copy_environment
@@ -43,7 +44,7 @@ def call(function: str, given: Any) -> Any:
         environment = copy_environment(
             {PARENT_PIPE: str(reading), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         )
-        command = [sys.executable, "-m", "trainer.tfx.child", folder]
+        command = [sys.executable, *list_words("trainer.tfx.child"), folder]
         try:
             process = subprocess.Popen(
                 command,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Optional
 import yaml
 from absl import flags
 
+from estimator_bridge.command_line.current_folder import list_words
 from estimator_bridge.output.terminal import find_width
 from estimator_bridge.processor import count_cores
 from trainer import config as config_lib
@@ -319,7 +320,8 @@ def _train_fully(options: Options) -> None:
     arguments = to_flags(str(folder / report.BEST), kept)
     sys.stdout.flush()
     note_replaced()
-    os.execv(sys.executable, [sys.executable, "-m", "trainer.task", *arguments])  # noqa: S606
+    words = [sys.executable, *list_words("trainer.task"), *arguments]
+    os.execv(sys.executable, words)  # noqa: S606
 
 
 def _find_best_folder(options: Options) -> str:

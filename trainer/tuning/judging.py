@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
@@ -92,7 +93,8 @@ def build_command(search: Search, folder: Path, trial: Path) -> list[str]:
         folder: of the study.
         trial: folder of the trial.
     """
-    command = [sys.executable, "-m", "trainer.gate", f"--candidate={find_export(str(trial))}"]
+    command = [sys.executable, *list_words("trainer.gate")]
+    command.append(f"--candidate={find_export(str(trial))}")
     command.append("--data=" + ",".join(search.load_config({}).data.eval))
     if search.rules is not None:
         command.append(f"--rules={folder / RULES}")

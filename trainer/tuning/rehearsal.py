@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Optional
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer.cluster.forking import ForkServer
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.environment.variables import copy_environment
@@ -41,7 +42,7 @@ def rehearse(
     processes = Processes(on_line=lambda name, line, is_output: lines.append(line), server=server)
     log("checking data, model and metric with one step")
     try:
-        command = [sys.executable, "-m", "trainer.task", "--dry_run", *flags]
+        command = [sys.executable, *list_words("trainer.task"), "--dry_run", *flags]
         processes.start("check", command, copy_environment({}))
         ended: list[tuple[str, int]] = []
         while not ended and not signals.received:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer.cluster.forking import ForkServer
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.console import Console
@@ -233,7 +234,7 @@ class Trials:
 
     def _start_process(self, running: Running) -> None:
         self._starts[running.name] = self._starts.get(running.name, 0) + 1
-        command = [sys.executable, "-m", "trainer.task", *running.trial.user_attrs[FLAGS]]
+        command = [sys.executable, *list_words("trainer.task"), *running.trial.user_attrs[FLAGS]]
         if running.name in self._judged:
             command = judging.build_command(self._search, self._folder, running.folder)
         self._processes.start(running.name, command, copy_environment({}))

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any, NamedTuple, Optional, TextIO
 
+from estimator_bridge.command_line.current_folder import list_words
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.environment.cluster_spec import POOLS
 from trainer.environment.variables import copy_environment
@@ -74,7 +75,7 @@ def list_replicas(
             if sum(counts) > 1:
                 environment["TF_CONFIG"] = _to_tf_config(spec, pool, index)
             words = _find_words(pools[list(POOLS).index(pool)], pool)
-            command = [sys.executable, "-m", *words, *more_flags]
+            command = [sys.executable, *list_words(words[0]), *words[1:], *more_flags]
             replicas.append(Replica(f"{ROLE_OF_POOL[pool]}-{index}", command, environment))
     return replicas
 
