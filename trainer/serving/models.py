@@ -228,25 +228,37 @@ class Model:
             servable.session.close()
 
 
-def read_warm_up(folder: str) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Yields signature and inputs of the requests that an export contains for warming up.
+def read_warm_up(folder: str) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """Returns signature and inputs of the requests that an export contains for warming up.
 
     Args:
         folder: of the export.
+
+    Raises:
+        UserError: the file of the requests is damaged.
     """
     path = Path(folder, EXTRA, WARM_UP_REQUESTS)
     if not path.is_file():
-        return
+        return []
+    from google.protobuf.message import DecodeError
     from tensorflow_serving.apis import prediction_log_pb2
 
-    for record in tf.compat.v1.io.tf_record_iterator(str(path)):
-        request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
-        inputs = {each: tf.make_ndarray(one) for each, one in request.inputs.items()}
-        yield request.model_spec.signature_name, inputs
+    found = []
+    try:
+        for record in tf.compat.v1.io.tf_record_iterator(str(path)):
+            request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
+            inputs = {each: tf.make_ndarray(one) for each, one in request.inputs.items()}
+            found.append((request.model_spec.signature_name, inputs))
+    except (DecodeError, tf.errors.DataLossError, TypeError, ValueError) as error:
+        raise UserError(f"{path}: damaged; copy the whole export again, or export anew") from error
+    return found
 
 
 def _warm_up(session: ServingSession, folder: str) -> None:
     """Sends the requests that the export contains for this purpose, as TensorFlow Serving does."""
     for name, inputs in read_warm_up(folder):
         if name in session.signatures:
+            unknown = inputs.keys() - session.signatures[name].inputs.keys()
+            if unknown:
+                raise UserError(f"warm-up requests: no input {min(unknown)!r} of {name}")
             session.run(name, inputs)

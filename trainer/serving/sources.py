@@ -118,10 +118,17 @@ class FolderSource:
         except text_format.ParseError as error:
             raise UserError(f"{self._place}/{MODELS_CONFIG}: damaged: {error}") from error
         found = parsed.model_config_list.config
+        if not parsed.HasField("model_config_list"):
+            raise UserError(f"{self._place}/{MODELS_CONFIG}: damaged: no model_config_list")
         if not found:
             return Target(self._name or DEFAULT_NAME, frozenset(), {})
         model = found[0]
         versions = frozenset(model.model_version_policy.specific.versions)
+        if not versions:
+            raise UserError(
+                f"{self._place}/{MODELS_CONFIG}: no specific versions in model_version_policy; "
+                "list them, or remove the file: then the newest version is served"
+            )
         return Target(self._name or model.name, versions, dict(model.version_labels))
 
     def fetch(self, version: int) -> str:

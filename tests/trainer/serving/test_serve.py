@@ -205,7 +205,7 @@ def test_wrong_requests_are_answered_with_their_reason(serve, export, make):
 
 @pytest.mark.newest
 def test_a_pushed_folder_is_followed_without_a_failed_request(serve, export, tmp_path, until_ended):
-    from tensorflow_serving.apis import predict_pb2
+    from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
     from estimator_bridge import tf
 
@@ -265,8 +265,24 @@ def test_a_pushed_folder_is_followed_without_a_failed_request(serve, export, tmp
         served.model.refresh()
     assert ask() == 5
     assert sum("version 6: not loaded" in line for line in served.lines) == 5
-    (folder / "models.config").write_text("not a configuration")
-    served.model.refresh()
+    unwarmed = shutil.copytree(export, tmp_path / "unwarmed")
+    (unwarmed / "assets.extra").mkdir(exist_ok=True)
+    requests_file = unwarmed / "assets.extra" / "tf_serving_warmup_requests"
+    wrong = make_predict([b""])
+    wrong.inputs["other"].CopyFrom(tf.make_tensor_proto([1]))
+    log = prediction_log_pb2.PredictionLog()
+    log.predict_log.request.CopyFrom(wrong)
+    for version, record in ((7, b"\xff\xff\xff\xff"), (8, log.SerializeToString())):
+        with tf.io.TFRecordWriter(str(requests_file)) as writer:
+            writer.write(record)
+        push(unwarmed)
+        served.model.refresh()
+        assert ask() == 5 and f"version {version}: not loaded" in served.lines[-1]
+    unspecific = 'model_config_list { config { name: "shop" base_path: "/models/shop" } }'
+    for text in ("not a configuration", "", unspecific):
+        (folder / "models.config").write_text(text)
+        served.model.refresh()
+        assert ask() == 5 and "still serving" in served.lines[-1]
     shutil.rmtree(folder)
     served.model.refresh()
     assert ask() == 5 and "still serving" in served.lines[-1]
