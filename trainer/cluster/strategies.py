@@ -65,7 +65,7 @@ def list_devices(config: config_lib.ClusterConfig) -> list[str]:
     wanted = config.devices
     if not wanted or wanted == ("all",):
         return []
-    if len(wanted) == 1 and wanted[0].isdigit():
+    if len(wanted) == 1 and wanted[0].isdecimal():
         available = len(bridge.tf.config.list_physical_devices("GPU"))
         if int(wanted[0]) > available:
             raise UserError(

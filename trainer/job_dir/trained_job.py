@@ -141,7 +141,7 @@ def _choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> lis
     if not steps:
         raise UserError(f"job_dir {job_dir}: holds no checkpoint; train first")
     if wanted:
-        if not wanted.isdigit() or int(wanted) not in paths:
+        if not wanted.isdecimal() or int(wanted) not in paths:
             raise UserError(
                 f"--checkpoint={wanted}: no such checkpoint; choose one of the steps "
                 f"{', '.join(map(str, steps))}"

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainer.errors import UserError
+from trainer.kubernetes import security
 
 # A role and a number are appended to the name. The result is a host name, which may have at most 63
 # characters.
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,43}[a-z0-9])?")
-QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?")
+QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?")
 CLAIM = re.compile(r"(?P<claim>[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(?P<path>/[^\s:]*)")
 IMAGE = re.compile(
     r"[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
@@ -47,6 +48,12 @@ def check_names(values: Mapping[str, Any]) -> None:
         value = values[option]
         if value and not pattern.fullmatch(value):
             raise UserError(f"--{option}={value}: write {example}")
+    claim = CLAIM.fullmatch(values["volume"] or "")
+    if claim and claim["path"].rstrip("/") in ("", *security.WRITABLE.values()):
+        raise UserError(
+            f"--volume={values['volume']}: the container has a folder of its own there; choose "
+            "another path, such as /mnt/job"
+        )
 
 
 def parse_node_selector(texts: Iterable[str]) -> dict[str, str]:

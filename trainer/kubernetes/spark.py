@@ -109,7 +109,7 @@ def _build_pod(request: Request) -> dict[str, Any]:
 
 
 def _count_cores(cpu: Optional[str]) -> int:
-    if cpu is not None and not (cpu.isdigit() and int(cpu)):
+    if cpu is not None and not (cpu.isdecimal() and int(cpu)):
         raise UserError(f"--cpu={cpu}: Spark needs whole cores; write a number such as 4")
     return int(cpu or 1)
 

@@ -233,8 +233,9 @@ def _read(place: str) -> State:
 def _check(state: State, options: Options) -> None:
     given = {"name": state.name, **options._asdict(), "disk": None}
     names.check_names({**given, "service_account": None, "secret": None})
-    if not 1 <= options.replicas[0] <= options.replicas[1]:
-        raise UserError(f"--replicas={options.replicas}: write MINIMUM,MAXIMUM, such as 2,10")
+    least, greatest = options.replicas
+    if not 1 <= least <= greatest:
+        raise UserError(f"--replicas={least},{greatest}: write MINIMUM,MAXIMUM, such as 2,10")
     if (options.canary is None) != (options.gateway is None):
         raise UserError("--canary and --gateway: give both, or neither; the Gateway divides")
     if options.gateway and not names.SUBDOMAIN.fullmatch(options.gateway):

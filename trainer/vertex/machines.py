@@ -4,6 +4,7 @@ Source: the service's documentation of compute resources for custom training. Ma
 unknown families are accepted here, and the service checks them.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -46,6 +47,8 @@ MACHINES = [
     for kind, counts in kinds.items()
     for count in counts
 ]
+# Machine types with TPUs, such as cloud-tpu and ct5lp-hightpu-4t, and accelerators such as TPU_V3.
+TPU = re.compile(r"cloud-tpu|ct\d|tpu|[^:]*:TPU")
 ACCELERATORS = [*N1_VCPUS, *dict.fromkeys(accelerator for accelerator, _ in BUILT_IN.values())]
 
 
@@ -89,8 +92,13 @@ def parse_machine(text: str, option: str) -> Machine:
         )
     accelerator = rest[0].upper() if rest else None
     number = rest[1] if len(rest) == 2 else "1"
-    if not number.isdigit() or int(number) < 1:
+    if not number.isdecimal() or int(number) < 1:
         raise UserError(f"{option}={text}: {number!r} is not a number of accelerators; write 1, 2")
+    if TPU.match(f"{machine_type}:{accelerator or ''}"):
+        raise UserError(
+            f"{option}={text}: has TPUs, which the trainer does not use; write a machine with GPUs "
+            "or without accelerators, such as g2-standard-8 or n1-standard-8"
+        )
     _check_type(machine_type, option)
     if accelerator is not None and accelerator not in ACCELERATORS:
         raise UserError(
@@ -131,8 +139,7 @@ def _find_problem(machine: Machine) -> Optional[str]:
         return (
             f"{machine.accelerator} exists only in the machine types {', '.join(fitting)}; use one"
         )
-    family = machine.machine_type.partition("-")[0]
-    if family in CPU_FAMILIES and family != "n1":
+    if not machine.machine_type.startswith("n1-"):
         return f"{machine.accelerator} can only be added to n1 machines; use one of them"
     limits = dict(zip(POWERS, N1_VCPUS[machine.accelerator]))
     limit = limits.get(machine.count)

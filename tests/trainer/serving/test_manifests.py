@@ -165,7 +165,7 @@ def test_docker_mounts_the_folder_where_models_config_expects_it(folder, capsys)
         (["--volume=models:/other"], "which is not in /other"),
         (["--volume=models"], "write CLAIM:/PATH"),
         (["--volume=models:/models", "--replicas=3"], "MINIMUM,MAXIMUM"),
-        (["--volume=models:/models", "--replicas=3,2"], "MINIMUM,MAXIMUM"),
+        (["--volume=models:/models", "--replicas=3,2"], "--replicas=3,2: write MINIMUM,MAXIMUM"),
         (["--volume=models:/models", "--memory=much"], "write a quantity"),
         (["--volume=models:/models", "--canary=10"], "--canary and --gateway: give both"),
     ],
