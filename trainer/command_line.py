@@ -28,7 +28,7 @@ COMMANDS = {
     "runs": "list, compare, explain and prune jobs",
     "engines": "render a job of Dataflow or Dataproc",
     "kubernetes": "render the manifests of a cluster",
-    "vertex": "package, render, rehearse and submit jobs on Vertex AI",
+    "vertex": "jobs, endpoints and predictions on Vertex AI",
     "completion": "print a script that completes commands and flags in bash, zsh or fish",
 }
 # Command → the words that may follow it.
@@ -39,7 +39,7 @@ SUBCOMMANDS = {
     "pipeline": ("run", "list", "render", "submit"),
     "runs": ("list", "show", "compare", "why", "lineage", "prune", "export"),
     "schema": ("infer", "check"),
-    "vertex": ("package", "render", "submit", "rehearse"),
+    "vertex": ("package", "render", "submit", "rehearse", "predict", "deploy", "schedule"),
 }
 
 

@@ -12,6 +12,7 @@ from trainer.command_line import COMMANDS, SUBCOMMANDS
 from trainer.errors import UserError
 from trainer.history import command as runs
 from trainer.pipelines import command as pipeline
+from trainer.vertex import __main__ as vertex
 
 pytestmark = [
     pytest.mark.newest,
@@ -98,6 +99,9 @@ def test_the_words_of_commands_are_those_that_they_know(monkeypatch):
     assert SUBCOMMANDS["completion"] == completion.SHELLS
     assert SUBCOMMANDS["runs"] == tuple(runs.COMMANDS)
     assert SUBCOMMANDS["pipeline"] == tuple(pipeline.WORDS)
+    with pytest.raises(UserError) as raised:
+        vertex._main(["nonsense"])
+    assert f"use {', '.join(SUBCOMMANDS['vertex'])} (" in str(raised.value)
     for command in ("kubernetes", "schema", "vertex"):
         for word in (*SUBCOMMANDS[command], "nonsense"):
             monkeypatch.setitem(completion.SUBCOMMANDS, command, (word,))

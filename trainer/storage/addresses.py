@@ -1,5 +1,6 @@
 """Parses gs:// addresses and file patterns."""
 
+import fnmatch
 import os
 import re
 import unicodedata
@@ -123,12 +124,13 @@ def to_regex(pattern: str) -> "re.Pattern[str]":
         pattern: * and ? match within a folder, ** across folders.
     """
     parts = []
-    for token in re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern, re.DOTALL):
+    for token in re.findall(r"\*\*/|\*\*|\*|\?|\[!?\]?[^]]*\]|.", pattern, re.DOTALL):
         known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
         if token in known:
             parts.append(known[token])
         elif len(token) > 2 and token.startswith("["):
-            parts.append("[" + token[1:-1].replace("!", "^", 1).replace("\\", "\\\\") + "]")
+            # (?s:SET)\Z, where SET is also right for [z-a] and [a--b].
+            parts.append(f"(?!/){fnmatch.translate(token)[4:-3]}")
         else:
             parts.append(re.escape(token))
     return re.compile("".join(parts))

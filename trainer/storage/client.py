@@ -1,5 +1,6 @@
 """Creates the client of Cloud Storage, and describes its errors."""
 
+import textwrap
 import warnings
 from typing import Any
 
@@ -49,4 +50,4 @@ def one_line(error: Exception) -> str:
         error: of the library.
     """
     message = getattr(error, "message", None) or error or repr(error)
-    return " ".join(str(message).split())[:160]
+    return textwrap.shorten(str(message), 160, placeholder=" ...")

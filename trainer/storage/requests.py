@@ -82,6 +82,7 @@ class Requests:
             NotFound: the object that is to be deleted does not exist.
             PreconditionFailed: the object has another generation.
         """
+        import requests
         from google.api_core import exceptions
         from google.auth import exceptions as auth
 
@@ -107,6 +108,11 @@ class Requests:
             raise
         except exceptions.GoogleAPICallError as error:
             raise UserError(f"{place}: cannot {action} it: {one_line(error)}") from error
+        except requests.RequestException as error:
+            raise UserError(
+                f"{place}: cannot {action} it: {one_line(error)}; check the network and the proxy, "
+                "which HTTPS_PROXY names"
+            ) from error
         except OSError as error:
             raise UserError(
                 f"{place}: cannot {action} it: {error.strerror or one_line(error)}"

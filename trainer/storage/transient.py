@@ -32,6 +32,8 @@ def is_transient(error: Any) -> bool:
         requests.exceptions.Timeout,
         requests.exceptions.ChunkedEncodingError,
         requests.exceptions.ContentDecodingError,
+        # Not the service, but a proxy has answered, with a page.
+        requests.exceptions.InvalidJSONError,
         urllib3.exceptions.PoolError,
         urllib3.exceptions.ProtocolError,
         urllib3.exceptions.SSLError,

@@ -58,6 +58,9 @@ def test_a_wrong_address_is_an_error_of_one_line(text, words):
         ("d/train-?.csv", ["d/train-1.csv", "d/train-12.csv"], ["d/train-1.csv"]),
         ("d/[ab].csv", ["d/a.csv", "d/c.csv"], ["d/a.csv"]),
         ("d/[!ab].csv", ["d/a.csv", "d/c.csv"], ["d/c.csv"]),
+        ("d/[]a-].csv", ["d/].csv", "d/-.csv", "d/b.csv"], ["d/].csv", "d/-.csv"]),
+        ("d/[!]a].csv", ["d/].csv", "d/b.csv"], ["d/b.csv"]),
+        ("d[!a]*.csv", ["d/b.csv", "db.csv"], ["db.csv"]),
         ("d/a+b.csv", ["d/a+b.csv", "d/aab.csv"], ["d/a+b.csv"]),
     ],
 )

@@ -153,6 +153,14 @@ def test_expired_credentials_are_reported(bucket, cloud):
         bucket.list_all("d/")
 
 
+def test_a_wrong_proxy_is_reported(bucket, cloud, monkeypatch):
+    for name in ("NO_PROXY", "no_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://")
+    with pytest.raises(UserError, match="check the network and the proxy"):
+        bucket.list_all("d/")
+
+
 def test_a_missing_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.cloud.storage", None)
     monkeypatch.delattr("google.cloud.storage")
@@ -179,10 +187,12 @@ def test_a_lost_upload_session_is_started_again(bucket, cloud, status):
 
 def test_transient_errors():
     from google.auth import exceptions as auth
+    from requests.exceptions import JSONDecodeError
     from urllib3.exceptions import ProtocolError
 
     away = auth.TransportError("no answer")
-    for error in (ProtocolError("reset"), TimeoutError(), auth.RefreshError(away), away):
+    page = JSONDecodeError("Expecting value", "<html>", 0)
+    for error in (ProtocolError("reset"), TimeoutError(), auth.RefreshError(away), away, page):
         assert is_transient(error), error
     for error in (auth.RefreshError("revoked"), ValueError(), OSError(28, "No space left")):
         assert not is_transient(error), error
