@@ -19,7 +19,7 @@ from trainer.export.serving_session import ServingSession, Signature, describe_e
 from trainer.prediction.description import ExportDescription
 from trainer.sandboxing.elsewhere import find_oldest
 from trainer.sandboxing.rows import MISSING, ORDINARY, UNKNOWN, Rows
-from trainer.sandboxing.servers import compare, open_server
+from trainer.sandboxing.servers import compare, hide_password, open_server
 from trainer.schema import Schema, parse_statistics
 
 # Number of rows in a request → number of requests whose time is measured.
@@ -117,7 +117,7 @@ def _try_server(session: ServingSession, address: str, rows: Rows) -> None:
             def ask(name: str = name, signature: Signature = signature, kind: str = kind) -> None:
                 compare(server, session, name, rows.feed(name, signature, rows.make(kind), 2))
 
-            _attempt(f"{address}: {name}, {kind}", ask)
+            _attempt(f"{hide_password(address)}: {name}, {kind}", ask)
 
 
 def _attempt(what: str, action: Callable[[], None]) -> None:

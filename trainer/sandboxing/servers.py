@@ -50,6 +50,8 @@ class _Rest:
             values = answered.json()
         except (requests.RequestException, ValueError) as error:
             raise UserError(f"no response: {error}") from error
+        if not isinstance(values, dict) or answered.ok and "outputs" not in values:
+            raise UserError("the response is not that of a model server; check the address")
         if not answered.ok:
             raise UserError(f"status {answered.status_code}: {values.get('error', values)}")
         # If there is only one output, the response does not contain its name.
@@ -111,6 +113,15 @@ def open_server(address: str) -> Server:
     """
     match = check_address(address)
     return _Rest(address) if match["http"] else _Grpc(match)
+
+
+def hide_password(address: str) -> str:
+    """Returns the address of a server for messages, without a user's name and password.
+
+    Args:
+        address: see `check_address`.
+    """
+    return re.sub("//[^/]*@", "//", address)
 
 
 def compare(

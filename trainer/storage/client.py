@@ -49,5 +49,10 @@ def one_line(error: Exception) -> str:
     Args:
         error: of the library.
     """
-    message = getattr(error, "message", None) or error or repr(error)
+    cause: Any = error
+    while cause.args and isinstance(cause.args[0], Exception):
+        cause = cause.args[0]
+    # If no connection was made, the text begins with a long URL, and the reason would be cut off.
+    cause = getattr(cause, "reason", None) or cause
+    message = getattr(cause, "message", None) or cause or repr(cause)
     return textwrap.shorten(str(message), 160, placeholder=" ...")

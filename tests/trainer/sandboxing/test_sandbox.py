@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from estimator_bridge.command_line.signals import SignalReceived
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
-from trainer.sandboxing import command, process, rows, servers
+from trainer.sandboxing import command, probe, process, rows, servers
 
 pytestmark = pytest.mark.newest
 
@@ -113,7 +115,19 @@ def test_a_server_and_another_environment_must_give_the_same_answers(export, ser
         assert wrong in capsys.readouterr().err
 
 
-def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path):
+class _OtherService(BaseHTTPRequestHandler):
+    """Answers every request with JSON that is not that of a model server."""
+
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'["welcome"]')
+
+    def log_message(self, *_):
+        pass
+
+
+def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path, capsys):
     from trainer.export.serving_session import ServingSession
     from trainer.prediction.description import find_description
 
@@ -138,6 +152,16 @@ def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path):
             servers.open_server(f"{served.url}/labels/x").ask(name, inputs)
         with pytest.raises(UserError, match="no response"):
             servers.open_server("http://127.0.0.1:9/v1/models/x").ask(name, inputs)
+        with HTTPServer(("127.0.0.1", 0), _OtherService) as other_service:
+            thread = threading.Thread(target=other_service.serve_forever)
+            thread.start()
+            capsys.readouterr()
+            address = f"http://me:secret@127.0.0.1:{other_service.server_port}/v1/models/x"
+            probe._try_server(same, address, made)
+            other_service.shutdown()
+            thread.join()
+    out = capsys.readouterr().out
+    assert "not that of a model server" in out and "secret" not in out
 
 
 def _change_variables(export):

@@ -153,6 +153,12 @@ def test_expired_credentials_are_reported(bucket, cloud):
         bucket.list_all("d/")
 
 
+def test_the_reason_of_a_missing_connection_is_named(cloud, monkeypatch):
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
+    with pytest.raises(Unavailable, match="Connection refused"):
+        Bucket("a-bucket", patience_secs=0.1).list_all("d/")
+
+
 def test_a_wrong_proxy_is_reported(bucket, cloud, monkeypatch):
     for name in ("NO_PROXY", "no_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
