@@ -10,7 +10,9 @@ from trainer.kubernetes import security
 # A role and a number are appended to the name. The result is a host name, which may have at most 63
 # characters.
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,43}[a-z0-9])?")
-QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?")
+CPU = re.compile(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?m?")
+# A thousand is a small k.
+BYTES = re.compile(r"(?=.*[1-9])(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>k|[MGT]|[KMGT]i)?")
 CLAIM = re.compile(r"(?P<claim>[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(?P<path>/[^\s:]*)")
 IMAGE = re.compile(
     r"[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
@@ -36,9 +38,9 @@ def check_names(values: Mapping[str, Any]) -> None:
     """
     for option, pattern, example in (
         ("name", NAME, "lower-case letters, digits and -, at most 45, a letter first"),
-        ("cpu", QUANTITY, "a quantity such as 4 or 500m"),
-        ("memory", QUANTITY, "a quantity such as 8Gi"),
-        ("disk", QUANTITY, "a quantity such as 50Gi"),
+        ("cpu", CPU, "a quantity such as 4 or 500m"),
+        ("memory", BYTES, "a quantity such as 8Gi"),
+        ("disk", BYTES, "a quantity such as 50Gi"),
         ("volume", CLAIM, "CLAIM:/PATH"),
         ("image", IMAGE, "REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST"),
         ("namespace", SUBDOMAIN, "lower-case letters, digits and -"),

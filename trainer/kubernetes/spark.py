@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Optional
 
 from trainer.errors import UserError
 from trainer.kubernetes import security
+from trainer.kubernetes.names import BYTES
 from trainer.kubernetes.pods import build_metadata, choose_nodes, label_job, mount_claim
 from trainer.kubernetes.programs import Program
 from trainer.kubernetes.request import Request, check_machines
@@ -13,7 +14,7 @@ KIND = "spark-application"
 # Memory of the Java process. The Python processes, which hold the model and the rows, get the rest.
 HEAP_MIB = 1024
 RETRY_SECS = 30
-_BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BYTES.update({"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40})
 
 
@@ -115,8 +116,8 @@ def _count_cores(cpu: Optional[str]) -> int:
 
 
 def _count_mib(memory: str) -> int:
-    match = re.fullmatch(r"([\d.]+)([KMGT]i?)?", memory)
-    mib = int(float(match[1]) * _BYTES[match[2] or ""]) >> 20 if match is not None else 0
+    match = BYTES.fullmatch(memory)
+    mib = int(float(match["number"]) * _BYTES[match["unit"] or ""]) >> 20 if match else 0
     if mib < 2 * HEAP_MIB:
         raise UserError(
             f"--memory={memory}: Java gets 1 GiB of it, and Python the rest; write at least 2Gi"

@@ -55,6 +55,8 @@ def render(name: str, pipeline: Pipeline, machines: Machines) -> str:
     )
     given = {"name": name, "image": machines.image, "cpu": machines.cpu, "memory": machines.memory}
     names.check_names({**named, **given})
+    if machines.memory and not re.fullmatch(r"\d+([MGT]|[KMGT]i)?", machines.memory):
+        raise UserError(f"--memory={machines.memory}: kfp needs a whole number, such as 512Mi")
     try:
         from kfp import compiler, dsl
     except ImportError as error:

@@ -12,6 +12,7 @@ from trainer.config import arguments, commands
 from trainer.console import show
 from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT
+from trainer.kubernetes import names
 from trainer.release.pushing import Deployment
 from trainer.release.state import STABLE
 from trainer.serving import planning
@@ -78,10 +79,9 @@ def plan(place: str, values: flags.FlagValues) -> int:
 
 
 def _count_processors(text: str) -> int:
-    try:
-        number = float(text[:-1]) / 1000 if text.endswith("m") else float(text)
-    except ValueError as error:
-        raise UserError(f"--cpu={text}: write a quantity such as 4 or 500m") from error
+    if not names.CPU.fullmatch(text):
+        raise UserError(f"--cpu={text}: write a quantity such as 4 or 500m")
+    number = float(text[:-1]) / 1000 if text.endswith("m") else float(text)
     if number < 1:
         raise UserError(f"--cpu={text}: a plan needs at least one processor")
     return math.floor(number)

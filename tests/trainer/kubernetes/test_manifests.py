@@ -368,6 +368,8 @@ def test_files_of_this_machine_are_noted(tmp_path, capsys):
         (["--volume=claim:/a:/b"], [], "write CLAIM:/PATH"),
         (["--memory=8 GB"], [], "a quantity such as 8Gi"),
         (["--memory=0Gi"], [], "a quantity such as 8Gi"),
+        (["--memory=8K"], [], "a quantity such as 8Gi"),
+        (["--cpu=4Gi"], [], "a quantity such as 4 or 500m"),
         (["--volume=claim"], [], "write CLAIM:/PATH"),
         (["--volume=claim:/tmp/"], ["--job_dir=/tmp/x"], "has a folder of its own there"),
         (["--volume=claim:/"], ["--job_dir=/x"], "has a folder of its own there"),

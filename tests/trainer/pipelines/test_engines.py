@@ -114,6 +114,7 @@ def test_kfp_compiles_the_steps_and_loads_them_again(write, capsys, tmp_path):
         ([*KFP, "--queue=a"], STEPS, "--queue: has no effect with --kfp"),
         ([*KFP, "--cloudbuild"], STEPS, "--kfp and --cloudbuild: give one"),
         ([*KFP, "--memory=much"], STEPS, "--memory=much: write a quantity"),
+        ([*KFP, "--memory=0.5Ti"], STEPS, "--memory=0.5Ti: kfp needs a whole number"),
         (["--name=n", "--image=a/b:1", "--topic=x"], STEPS, "--topic: has no effect without"),
         (KFP, [{"command": "task", "flags": {"job_dir": "jobs/{key}"}}], "name a gs:// address"),
     ],

@@ -118,6 +118,7 @@ def test_the_parameters_are_those_of_tensorflow_serving():
         (["--rate=fast", "--p99=20ms"], "--rate=fast: write requests per second"),
         (["--rate=500/s", "--p99=20"], "--p99=20: write a time such as 20ms"),
         (["--rate=500/s", "--p99=20ms", "--cpu=500m"], "--cpu=500m: a plan needs"),
+        (["--rate=500/s", "--p99=20ms", "--cpu=nan"], "--cpu=nan: write a quantity"),
         (["--rate=500/s", "--p99=20ms"], "no measurement; run python -m trainer.sandbox"),
         (["--rate=500/s", "--p99=20ms", "--signature=x"], "the sandbox has measured serving_def"),
     ],
