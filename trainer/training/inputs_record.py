@@ -27,6 +27,8 @@ from trainer.training.working_tree import describe_git
 
 # A job that is restarted again and again keeps the last records only.
 KEPT_RUNS = 100
+# Modules with a random name, into which TensorFlow writes the functions that it converts.
+_AUTOGRAPH = "__autograph_generated_file"
 # Options that do not change the result of a job.
 IRRELEVANT = {"job_dir", "verbosity", "storage"}
 # In a process that is forked from a server: what the server has imported, and found in git.
@@ -159,7 +161,9 @@ def _checksum_user_modules(packages: tuple[Path, ...]) -> dict[str, str]:
     found = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name == "__main__" or not isinstance(file, str) or not file.endswith(".py"):
+        if name == "__main__" or name.startswith(_AUTOGRAPH):
+            continue
+        if not isinstance(file, str) or not file.endswith(".py"):
             continue
         if not _is_below(os.path.dirname(file), roots) and os.path.isfile(file):
             found[name] = checksum_files([Path(file).resolve()])

@@ -13,6 +13,17 @@ from trainer.job_layout import INPUTS
 from trainer.training import inputs_record
 
 ROOT = Path(__file__).parents[3]
+MINE = """
+import tensorflow as tf
+
+@tf.function
+def double(values):
+    return values + values
+
+def metrics(labels, predictions):
+    double(predictions["logits"])
+    return {}
+"""
 
 
 @pytest.mark.newest
@@ -21,7 +32,7 @@ def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
         own = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
         subprocess.run(["git", *own, *words], cwd=tmp_path, check=True, capture_output=True)
 
-    (tmp_path / "mine.py").write_text("def metrics(labels, predictions):\n    return {}\n")
+    (tmp_path / "mine.py").write_text(MINE)
     git("init", "-q")
     git("add", "mine.py")
     git("commit", "-qm", "one")
@@ -48,7 +59,8 @@ def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
     assert first["ended"] and first["data"]["train"]["rows"] == 600
     secs = json.loads((tmp_path / "a" / "metrics.json").read_text())["secs"]["all"]
     assert first["secs"] == pytest.approx(secs, abs=0.06)
-    assert "mine" in first["code"]["user"]
+    # No code that TensorFlow generates for the tf.function; `forked` belongs to the tests.
+    assert set(first["code"]["user"]) - {"forked"} == {"mine"}
     assert first["code"]["git"]["dirty"] is False and len(first["code"]["git"]["commit"]) == 40
     (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "\n# changed\n")
     before, second = train("a", "--max_steps=30")
