@@ -1,10 +1,11 @@
 """python -m trainer.sandbox: tests an export in a new process, as a model server would load it.
 
 python -m trainer.sandbox jobs/flights
-python -m trainer.sandbox jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
-    --memory_mib=2000 --timeout_secs=120
+python -m trainer.sandbox jobs/f/export/best/1700000000 \\
+    --baseline=served/flights/7 --memory_mib=2000 --timeout_secs=120
 python -m trainer.sandbox served/flights/7 --with=old/bin/python \\
-    --server=http://127.0.0.1:8501/v1/models/flights/versions/7 --server=grpc://127.0.0.1:8500/flights
+    --server=http://127.0.0.1:8501/v1/models/flights/versions/7 \\
+    --server=grpc://127.0.0.1:8500/flights
 
 Every signature is queried with generated rows in its format (tf.Example, tensors or CSV): with
 missing values, with unknown words, and in batches of 1, 64 and 1024 rows. The command prints each
@@ -192,8 +193,8 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
     for one in trial.latencies:
         row = [one["signature"], str(one["batch"]), f"{one['p50_ms']:.2f}", f"{one['p99_ms']:.2f}"]
         other = theirs.get((one["signature"], one["batch"]))
-        shown = f"{other['p50_ms']:.2f}, {other['p99_ms']:.2f}" if other else ""
-        table.append([*row, shown] if baseline else row)
+        others = f"{other['p50_ms']:.2f}, {other['p99_ms']:.2f}" if other else ""
+        table.append([*row, others] if baseline else row)
     if trial.latencies:
         lines += format_table(table, width=find_width(sys.stdout))
     if trial.peak_mib is not None:

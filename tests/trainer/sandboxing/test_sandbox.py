@@ -30,7 +30,7 @@ def test_every_signature_is_queried_and_warm_up_requests_are_written(export, cap
     assert command.main([f"--export={export}"]) == 0
     report = json.loads((export / "assets.extra/sandbox.json").read_text())
     out = capsys.readouterr().out
-    assert out.startswith("passed") and report["failures"] == []
+    assert out.startswith(f"passed: {export}\n") and report["failures"] == []
     measured = {(one["signature"], one["batch"]) for one in report["latencies"]}
     names = {name for name, _ in measured}
     assert {"predict", "json:predict", "csv:predict", "csv:regression", "classification"} <= names
