@@ -43,7 +43,9 @@ class Predictor(ServingSession):
         for each, dtype in self.signatures[name].inputs.items():
             missing = [number for number, row in enumerate(rows, start=1) if each not in row]
             if missing:
-                raise UserError(f"row {missing[0]}: no value for {each!r}; give every input one")
+                raise UserError(
+                    f"row {missing[0]}: no value for {each!r}; give a value for every input"
+                )
             inputs[each] = _to_array(each, [row[each] for row in rows], dtype, self._find_schema)
         return self.run_rows(name, inputs, len(rows))
 

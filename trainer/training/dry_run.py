@@ -57,7 +57,7 @@ def rehearse(
         size = sum(path.stat().st_size for path in Path(folder).glob(f"{CHECKPOINT_STEM}-*"))
         _check_space(job_dir, size, config.run.keep_checkpoint_max)
     console.log(
-        f"dry run: all is well; the job would train {prepared.max_steps:,} steps "
+        f"dry run: all is well; the job would train to step {prepared.max_steps:,} "
         f"and write checkpoints of {size / 2**20:.1f} MiB"
     )
 

@@ -390,7 +390,7 @@ def test_dry_run_writes_nothing(make, trained, tmp_path):
     console.log = lines.append
     config = build_config(tmp_path / "job", trained / "rows.csv", **OPTIONS)
     rehearse(config, make.schema(), console, SignalWatch())
-    assert "all is well; the job would train 5 steps" in lines[-1]
+    assert "all is well; the job would train to step 5" in lines[-1]
     assert not (tmp_path / "job").exists()
 
 
