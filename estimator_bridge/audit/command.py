@@ -100,11 +100,9 @@ class _Progress:
         Args:
           report: the report.
         """
-        self.clear()
         secs = time.monotonic() - self._started
-        line = (
-            f"audit: {report.num_files:,} files read, {report.num_parsed:,} parsed, in {secs:.1f} s"
-        )
+        files = "1 file" if report.num_files == 1 else f"{report.num_files:,} files"
+        line = f"audit: {files} read in {secs:.1f} s"
         print(fit(line, find_width(sys.stderr)), file=sys.stderr, flush=True)
 
 
@@ -199,9 +197,10 @@ def main(argv: list[str]) -> int:
     except BaseException:
         progress.clear()
         raise
-    progress.end(report)
+    progress.clear()
     if not report.num_files:
         return _audit_models(options)
+    progress.end(report)
     try:
         if options.format == "json":
             _write([to_json(report)], options.output)

@@ -118,7 +118,7 @@ def find_in_cells(cells: Iterable[notebook_cells.Cell]) -> Optional[Declaration]
             if asks_for(line, 1):
                 magics.append((TF1, f"{place}has %{MAGIC} 1.x"))
             elif version is not None:
-                commands.append((version, f"{place}says {line.strip()[:80]}"))
+                commands.append((version, f"{place}says {_quote(line)}"))
     found = magics or commands
     return _agree(found) if found else None
 
@@ -137,6 +137,11 @@ def _effect_of(version: tuple[int, int]) -> str:
     return "old optimizers" if version < optimizers.REPLACED_IN else "new optimizers"
 
 
+def _quote(line: str) -> str:
+    """Returns the part of a line that a message shows."""
+    return line.strip().rstrip(",")[:80]
+
+
 def _find_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], str]]:
     """Yields (version, what is said where) of the files of one folder."""
     for name, text in _read_files(folder, patterns):
@@ -144,7 +149,7 @@ def _find_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[tuple[in
             line = line.partition("#")[0]
             version = _read(line)
             if version is not None:
-                yield version, f"{name} says {line.strip()[:80]}"
+                yield version, f"{name} says {_quote(line)}"
 
 
 def _find_locked(folder: Path) -> Iterator[tuple[tuple[int, int], str]]:
