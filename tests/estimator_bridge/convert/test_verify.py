@@ -374,9 +374,12 @@ def test_guide_programs_and_written_module_run_without_the_bridge(small):
     assert list(programs) == ["train.py", "evaluate.py", "mirrored.py", "serve.py"]
     for name, code in programs.items():
         (small / name).write_text(code)
+    names = yaml.safe_load(FEW)["columns"]
+    (small / "header.csv").write_text(f"{','.join(names)}\n{(small / 'eval.csv').read_text()}")
+    (small / "header.py").write_text(programs["serve.py"].replace("eval.csv", "header.csv"))
     emitted = "model.py --train=train.csv --eval=eval.csv --start=model.keras --output=own.keras"
     done = subprocess.run(
-        [sys.executable, "-c", RUN_ALL, emitted, *programs],
+        [sys.executable, "-c", RUN_ALL, emitted, *programs, "header.py"],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECS,
@@ -392,7 +395,7 @@ def test_guide_programs_and_written_module_run_without_the_bridge(small):
     # The job had 30 steps.
     records = [json.loads(line) for line in (small / "evaluations.jsonl").read_text().splitlines()]
     assert [record["step"] for record in records] == [50, 70, 90]
-    assert "logits" in printed["serve.py"]
+    assert "logits" in printed["serve.py"] and printed["header.py"] == printed["serve.py"]
 
 
 @needs_keras_3
