@@ -15,31 +15,31 @@ __all__ = ["main"]
 _COMMANDS = {
     "run": (
         "process.run",
-        "run a program that uses tf.estimator: run [--tf1] SCRIPT|NOTEBOOK|-m MODULE [args]",
+        "run a program or a notebook that uses tf.estimator",
     ),
     "kernel": (
         "process.kernel",
-        "install a Jupyter kernel whose notebooks have tf.estimator: kernel [--tf1]",
+        "install a Jupyter kernel whose notebooks have tf.estimator",
     ),
     "audit": (
         "audit.command",
-        "list uses of Estimators and TensorFlow 1, or which TensorFlow loads a model: audit PATH",
+        "list uses of Estimators in code, or which TensorFlow loads a model",
     ),
     "convert": (
         "convert.command",
-        "write a Keras 3 model with an Estimator's weights: convert --job_dir=JOB --output=X.keras",
+        "write a Keras 3 model with an Estimator's weights",
     ),
     "verify": (
         "convert.verify.command",
-        "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
+        "compare an Estimator with its Keras model",
     ),
     "repair": (
         "repair.command",
-        "rewrite a model that uses removed operations: repair MODEL --output=DIR",
+        "rewrite a model that uses removed operations",
     ),
     "downgrade": (
         "downgrade.command",
-        "rewrite a SavedModel or graph for an older TensorFlow: downgrade EXPORT --to=1.15",
+        "rewrite a SavedModel or graph for an older TensorFlow",
     ),
     "doctor": ("doctor.command", "show what is installed, what works, and what to install"),
 }
@@ -48,6 +48,7 @@ _COMMANDS = {
 def _usage() -> str:
     lines = ["usage: python -m estimator_bridge COMMAND [args]", ""]
     lines += [f"  {name:9} {what}" for name, (_, what) in _COMMANDS.items()]
+    lines += ["", "COMMAND --help shows the arguments of a command."]
     return "\n".join(lines)
 
 

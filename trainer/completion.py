@@ -1,8 +1,12 @@
-"""python -m trainer.completion bash|zsh|fish: completes commands and flags in a shell.
+"""python -m trainer.completion SHELL: completes commands and flags.
 
-source <(estimator-trainer completion bash)                                      # in ~/.bashrc
-estimator-trainer completion zsh > ~/.zfunc/_estimator-trainer                    # on fpath
-estimator-trainer completion fish > ~/.config/fish/completions/estimator-trainer.fish
+SHELL is bash, zsh or fish. For bash, add the first line to ~/.bashrc. For zsh, the folder must be
+on fpath.
+
+  source <(estimator-trainer completion bash)
+  estimator-trainer completion zsh > ~/.zfunc/_estimator-trainer
+  estimator-trainer completion fish \\
+      > ~/.config/fish/completions/estimator-trainer.fish
 
 The script completes the program estimator-trainer. It contains the flags as they are declared now:
 write it again after an update of the package.

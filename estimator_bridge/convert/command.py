@@ -26,7 +26,10 @@ from .write.targets import complete_together
 __all__ = ["main"]
 
 _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.keras
-       python -m estimator_bridge convert [--as=2.8] --estimator=MODULE:FUNCTION --output=X.keras"""
+       python -m estimator_bridge convert [--as=2.8] \\
+           --estimator=MODULE:FUNCTION --output=model.keras
+
+Writes a Keras 3 model with the weights and the optimizer state of an Estimator."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

@@ -1,6 +1,7 @@
-"""python -m estimator_bridge doctor: reports versions, working features and missing packages.
+"""Reports the installed versions, what works with them, and what to install.
 
-It compares the installed versions with the tested ones, and then runs small programs as a test.
+The versions are compared with the tested ones. Then small programs run as a
+test.
 """
 
 import argparse

@@ -13,9 +13,11 @@ from . import addresses, files, operations, proof
 
 __all__ = ["main"]
 
-_USAGE = """python -m estimator_bridge downgrade EXPORT --to=VERSION [--output=DIR] [--with=PYTHON]
+_USAGE = """python -m estimator_bridge downgrade EXPORT --to=VERSION [--output=DIR]
+                                          [--with=PYTHON]
 
-EXPORT is a SavedModel's folder, or a file *.meta, *.pbtxt or *.pb (a graph); also at gs://."""
+EXPORT is a SavedModel's folder, or a file *.meta, *.pbtxt or *.pb that contains
+a graph; it may be in gs://."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

@@ -18,7 +18,8 @@ from . import run
 
 __all__ = ["main"]
 
-_USAGE = """python -m estimator_bridge kernel [--name=NAME] [--prefix=DIR] [options of run]
+_USAGE = """python -m estimator_bridge kernel [--name=NAME] [--prefix=DIR]
+                                       [options of run]
 
 Jupyter, nbconvert, papermill and editors run notebooks with this kernel.
 Options of run, such as --tf1 and --as=2.8, apply to all of its notebooks."""

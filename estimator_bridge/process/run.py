@@ -31,20 +31,27 @@ __all__ = ["Target", "main", "parse"]
 _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT|NOTEBOOK.ipynb [args]
        python -m estimator_bridge run [options] -m MODULE [args]
 
-  --as=VERSION   gives the program the names and behaviour of this TensorFlow, 2.0 to 2.15 or 1.15;
-                 default: the version that the project, its code or its checkpoint indicates
+  --as=VERSION   gives the program the names and behaviour of this TensorFlow,
+                 2.0 to 2.15 or 1.15; default: the version that the project, its
+                 code or its checkpoint indicates
   --tf1          the same as --as=1.15: graph mode and tf.contrib
-  --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow can load, such
-                 as 1.15
-  --read_ahead=N   computes up to N elements of a Dataset.from_generator in advance (default 64),
-                 if this has no visible side effect; 0 turns it off
-  --batch_first=no   reads and parses row by row, as the program says; by default, datasets of
-                 arrays, map(parse).batch(n), numpy_input_fn, pandas_input_fn and queues of
-                 lines handle whole batches at once
-  --fast         with --tf1, trains canned Estimators with fewer operations per step; variables
-                 and checkpoints are the same, and losses are equal within rounding
-  --profile      says at the program's end where the time of its sessions went: waiting for input,
-                 operations, Python between the steps, checkpoints
+  --exports_for=VERSION
+                 writes SavedModels and graphs that this older TensorFlow can
+                 load, such as 1.15
+  --read_ahead=N
+                 computes up to N elements of a Dataset.from_generator in
+                 advance, if this has no visible side effect; default: 64;
+                 0 turns it off
+  --batch_first=no
+                 reads and parses row by row, as the program says; by default,
+                 datasets of arrays, map(parse).batch(n), numpy_input_fn,
+                 pandas_input_fn and queues of lines handle whole batches
+  --fast         with --tf1, trains canned Estimators with fewer operations per
+                 step; variables and checkpoints are the same, and losses are
+                 equal within rounding
+  --profile      says at the program's end where the time of its sessions went:
+                 waiting for input, operations, Python between the steps,
+                 checkpoints
 """
 # Those of a Target's attributes, in their order.
 _SWITCHES = ("--fast", "--profile")

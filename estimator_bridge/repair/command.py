@@ -23,8 +23,8 @@ __all__ = ["main"]
 _USAGE = """python -m estimator_bridge repair MODEL [--output=DIR] [--with=PYTHON]
                                        [--inputs=NAMES] [--outputs=NAMES]
 
-MODEL is the folder of a SavedModel, of a TF-Hub 1.x module or of a graph of TensorFlow Transform,
-or a frozen graph *.pb, *.pbtxt."""
+MODEL is the folder of a SavedModel, of a TF-Hub 1.x module or of a graph of
+TensorFlow Transform, or a frozen graph *.pb, *.pbtxt."""
 # The folder of the graph in what TensorFlow Transform writes.
 _TRANSFORM = "transform_fn"
 

@@ -90,6 +90,8 @@ def answers(tmp_path_factory):
 def test_help_and_a_wrong_flag_need_no_tensorflow(command, answers):
     status, text, _ = answers[command, "--help"]
     assert status == 0 and text.count("\n") > 5
+    # A line of one long word cannot be wrapped.
+    assert not [line for line in text.splitlines() if len(line) > 80 and " " in line.strip()]
     status, _, errors = answers[command, "--nonsense=1"]
     assert status == 2 and len(errors.splitlines()) == 1
 

@@ -14,7 +14,8 @@ from trainer.errors import UserError
 
 USAGE = """python -m trainer.launch: a whole cluster on this machine, one process per role.
 
-  python -m trainer.launch --workers=2 --ps=1 --evaluator -- --hparams=census --job_dir=jobs/census
+  python -m trainer.launch --workers=2 --ps=1 --evaluator -- --hparams=census \\
+      --job_dir=jobs/census
 
 Everything after -- goes to python -m trainer.task in each process."""
 

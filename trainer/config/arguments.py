@@ -4,6 +4,7 @@ import importlib.metadata
 import math
 import platform
 import re
+import shutil
 import sys
 import textwrap
 from collections import Counter
@@ -24,7 +25,10 @@ HELP_FLAGS = ("help", "h", "helpfull", "version")
 LISTED = "(--help lists the flags)"
 STRAY_HINT = f"write --name=value {LISTED}"
 TASK_FLAGS_HINT = f"flags of trainer.task go after -- {LISTED}"
-HELP_WIDTH = 100
+# Greatest width of a --help text, in columns.
+_WIDEST = 100
+# A paragraph with indented lines or commands, whose lines stay as they are.
+_PREFORMATTED = re.compile(r"^(?: |python -m \S+(?<!:) )", re.M)
 
 
 # Receives the flags that commands declare, instead of running them; None: they run.
@@ -89,6 +93,34 @@ def read_version(values: flags.FlagValues) -> Optional[str]:
         raise UserError(f"--as: {error}") from None
 
 
+def wrap(text: str, first: str = "", indent: int = 0) -> str:
+    """Returns a text of a --help page, in lines that fit the terminal (80 columns without one).
+
+    Args:
+        text: the text; line breaks in it do not count.
+        first: what stands before the text in the first line.
+        indent: number of spaces before the text in the other lines.
+    """
+    return textwrap.fill(
+        text,
+        min(shutil.get_terminal_size().columns, _WIDEST),
+        initial_indent=first,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def wrap_usage(usage: str) -> str:
+    """Returns the first part of a --help page, with paragraphs that fit the terminal.
+
+    Args:
+        usage: paragraphs, lists and commands, with empty lines between them.
+    """
+    parts = usage.strip().split("\n\n")
+    return "\n\n".join(part if _PREFORMATTED.search(part) else wrap(part) for part in parts)
+
+
 def list_flags(values: flags.FlagValues) -> str:
     """Returns the name of each flag, what it does, and its default in brackets.
 
@@ -105,14 +137,7 @@ def list_flags(values: flags.FlagValues) -> str:
         words = [*(values[name].help or "").split(), *([f"[{default}]"] if is_shown else [])]
         if isinstance(values[name].parser, flags.ListParser):
             words.append("(separated by commas)")
-        lines += textwrap.wrap(
-            " ".join(words),
-            HELP_WIDTH,
-            initial_indent=f"  --{name:<{width}}",
-            subsequent_indent=" " * (width + 4),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines.append(wrap(" ".join(words), f"  --{name:<{width}}", width + 4))
     return "\n".join(lines)
 
 
@@ -177,7 +202,7 @@ def parse_flags(
     except flags.Error as error:
         raise UserError(f"{_explain(error, values)} {LISTED}") from error
     if values.version or values.help or values.helpfull:
-        parts = [describe_version()] if values.version else [usage.strip(), describe(values)]
+        parts = [describe_version()] if values.version else [wrap_usage(usage), describe(values)]
         with tolerate_closed_output():
             print("\n\n".join(part for part in parts if part))
         return None
@@ -232,7 +257,7 @@ def read_render(argv: list[str], usage: str) -> Optional[list[str]]:
         UserError: the subcommand is missing or another one.
     """
     if argv and argv[0] in ("--help", "-h", "help"):
-        print(usage.strip())
+        print(wrap_usage(usage))
         return None
     if argv and argv[0] == "--version":
         print(describe_version())

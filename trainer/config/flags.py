@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple, Optional
 from absl import flags
 
 from trainer import config as config_lib
-from trainer.config.arguments import ABSL_FLAGS, HELP_FLAGS, parse_flags
+from trainer.config.arguments import ABSL_FLAGS, HELP_FLAGS, parse_flags, wrap
 from trainer.errors import UserError
 
 # Short names of common options; older trainers used the same names.
@@ -208,7 +208,7 @@ def _collect(values: flags.FlagValues) -> dict[str, Any]:
 
 def _describe_most() -> str:
     """Returns the --help text after its usage: the commands and the most used options."""
-    lines = [f"  --{name:<19}{described}" for name, described in COMMANDS.items()]
+    lines = [wrap(described, f"  --{name:<19}", 23) for name, described in COMMANDS.items()]
     aliases = list_aliases()
     for option in config_lib.list_options():
         if option.name in MOST_USED:
@@ -221,12 +221,12 @@ def _describe_most() -> str:
 
 def _describe() -> str:
     """Returns the --helpfull text after its usage: every option, by section."""
-    lines = [f"  --{name:<19}{described}" for name, described in COMMANDS.items()]
-    lines.append(f"  --{config_lib.USER}.NAME=VALUE  a hyperparameter of your own code")
-    lines.append(
-        f"  --{config_lib.SECRET}.NAME=VARIABLE  a secret of your own code: the environment "
-        "variable that contains it"
-    )
+    own = {
+        f"{config_lib.USER}.NAME=VALUE": "a hyperparameter of your own code",
+        f"{config_lib.SECRET}.NAME=VARIABLE": "a secret of your own code: the environment "
+        "variable that contains it",
+    }
+    lines = [wrap(text, f"  --{name:<21}", 25) for name, text in {**COMMANDS, **own}.items()]
     aliases: dict[str, list[str]] = {}
     for alias, target in list_aliases().items():
         aliases.setdefault(target, []).append(alias)
@@ -236,7 +236,7 @@ def _describe() -> str:
             section = option.section
             if section:
                 annotation = config_lib.Config.model_fields[section].annotation
-                lines += ["", f"{section}: {annotation.__doc__}"]
+                lines += ["", wrap(f"{section}: {annotation.__doc__}")]
         lines += _describe_option(option, aliases.get(option.name, []))
     return "\n".join(lines)
 
@@ -249,7 +249,7 @@ def _describe_option(option: config_lib.Option, aliases: list[str]) -> list[str]
     if isinstance(default, tuple):
         default = ",".join(str(part) for part in default)
     suffix = f" [{default}]" if default not in (None, "") else ""
-    return [f"  --{option.name}{also}", f"      {option.description}.{among}{suffix}"]
+    return [f"  --{option.name}{also}", wrap(f"{option.description}.{among}{suffix}", " " * 6, 6)]
 
 
 def list_choices(option: config_lib.Option) -> list[str]:

@@ -1,12 +1,14 @@
 """python -m trainer.engines: writes the files that run a command on Dataflow or Dataproc.
 
-  python -m trainer.engines render --kind=dataflow-template --name=score --image=IMAGE \\
-      --project=P --region=europe-west4 --temp_location=gs://BUCKET/tmp --workers=10 \\
-      --template=gs://BUCKET/score.json --template_image=IMAGE-FOR-DATAFLOW --output=score -- \\
-      --export=gs://... --data=gs://... --output=gs://...
-  python -m trainer.engines render --kind=dataproc-batch --name=score --image=IMAGE \\
-      --project=P --region=europe-west4 --workers=10 --output=score.json -- \\
-      --export=gs://... --data=gs://... --output=gs://...
+  python -m trainer.engines render --kind=dataflow-template --name=score \\
+      --image=IMAGE --project=P --region=europe-west4 \\
+      --temp_location=gs://BUCKET/tmp --workers=10 \\
+      --template=gs://BUCKET/score.json --template_image=IMAGE-FOR-DATAFLOW \\
+      --output=score -- --export=gs://... --data=gs://... --output=gs://...
+  python -m trainer.engines render --kind=dataproc-batch --name=score \\
+      --image=IMAGE --project=P --region=europe-west4 --workers=10 \\
+      --output=score.json -- --export=gs://... --data=gs://... \\
+      --output=gs://...
 
 The flags of the command that runs there follow after --; render checks them. render sends nothing.
 It prints the commands that start the job.

@@ -2,7 +2,8 @@
 
 python -m trainer.evaluate --job_dir=jobs/census
 python -m trainer.evaluate --job_dir=jobs/census --all_checkpoints
-python -m trainer.evaluate --job_dir=jobs/census --data='late/*.csv' --by=gender,age,race*gender
+python -m trainer.evaluate --job_dir=jobs/census --data='late/*.csv' \\
+    --by=gender,age,race*gender
 
 The model is rebuilt as it was trained, from the files in job_dir. If its config.yaml names your
 code (model.type, eval.metric_fn), --allow_code imports it. Only the report is written:

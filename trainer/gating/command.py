@@ -1,8 +1,10 @@
 """python -m trainer.gate: decides whether an export may replace the one in service.
 
-python -m trainer.gate --candidate=jobs/new --baseline=served/flights --data=late.csv
-python -m trainer.gate --candidate=jobs/new/export/best/1700000000 --baseline=latest-blessed \\
-    --data='late/*.csv' --rules=rules.yaml --by=origin,carrier*month
+python -m trainer.gate --candidate=jobs/new --baseline=served/flights \\
+    --data=late.csv
+python -m trainer.gate --candidate=jobs/new/export/best/1700000000 \\
+    --baseline=latest-blessed --data='late/*.csv' --rules=rules.yaml \\
+    --by=origin,carrier*month
 
 Both exports are evaluated on the same rows. --candidate and --baseline are exports or jobs.
 --baseline may also be a folder of trainer.push, which stands for its stable version, or

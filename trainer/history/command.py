@@ -33,12 +33,21 @@ USAGE = """python -m trainer.runs: lists, compares, explains and prunes jobs.
   python -m trainer.runs list --folder=jobs --where='auc>0.9' --sort=auc
   python -m trainer.runs show jobs/a
   python -m trainer.runs compare jobs/a jobs/b --plot=curves.png
-  python -m trainer.runs why jobs/a jobs/b       which change may explain the difference
-  python -m trainer.runs lineage EXPORT          from an export or a pushed version to data and code
+  python -m trainer.runs why jobs/a jobs/b
+  python -m trainer.runs lineage served/flights/7
   python -m trainer.runs prune --folder=jobs --keep=10 --served=served/flights
-  python -m trainer.runs export --folder=jobs --to=http://127.0.0.1:5000     to MLflow
+  python -m trainer.runs export --folder=jobs --to=http://127.0.0.1:5000
 
-The files of the jobs are the source of everything; the index .runs.sqlite can be deleted."""
+  list     shows one line for each job below --folder
+  show     shows a job's metrics, inputs and options
+  compare  shows the metrics of several jobs, and how the jobs differ
+  why      lists the changes that may explain the difference of two jobs
+  lineage  traces an export or a pushed version to its job, data and code
+  prune    lists the jobs that can be removed; with --remove, removes them
+  export   copies the records of the jobs to MLflow or Vertex AI
+
+Everything is read from the files of the jobs. The index .runs.sqlite makes this
+faster, and can be deleted."""
 NONE = "none"
 
 
@@ -102,7 +111,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_multi_string(
         "where",
         [],
-        "list, export: NAME=VALUE, NAME!=VALUE, NAME<NUMBER, NAME>=NUMBER and so on; repeatable",
+        "list, export: NAME=VALUE, NAME!=VALUE, NAME<NUMBER, NAME>=NUMBER and so on",
         flag_values=values,
     )
     flags.DEFINE_integer("keep", None, "prune: number of jobs to keep", 0, flag_values=values)

@@ -1,18 +1,22 @@
 """python -m trainer.kubernetes: writes the Kubernetes manifests that run a command.
 
-  python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 --evaluator \\
-      --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
-      --job_dir=gs://BUCKET/jobs/census --train_data=gs://... --eval_data=gs://...
+  python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 \\
+      --evaluator --output=census.yaml -- --hparams=census \\
+      --strategy=multi_worker_mirrored --job_dir=gs://BUCKET/jobs/census \\
+      --train_data=gs://... --eval_data=gs://...
 
 The flags of the command that the pods run follow after --. render checks them and sends nothing to
 the cluster; `kubectl apply -f census.yaml` does.
 
 By default, the pods run trainer.task, as one process or as a cluster. --kind chooses the objects:
 
-  jobs      an Indexed Job for each role, and a headless Service; needs only Kubernetes
-  jobset    a JobSet with the same Jobs; if one of them fails, the others are stopped
+  jobs      an Indexed Job for each role, and a headless Service; needs only
+            Kubernetes
+  jobset    a JobSet with the same Jobs; if one of them fails, the others are
+            stopped
   trainjob  a TrainJob of Kubeflow Trainer, which creates such a JobSet
-  tfjob     a TFJob of Kubeflow's older training operator, which sets TF_CONFIG itself
+  tfjob     a TFJob of Kubeflow's older training operator, which sets TF_CONFIG
+            itself
 
 --command=predict, evaluate, gate, infer, check or watch writes one Job, or a CronJob with
 --schedule. With --kind=spark-application, a SparkApplication runs the command on several executors;

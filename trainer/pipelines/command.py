@@ -5,19 +5,23 @@ python -m trainer.pipeline run nightly.yaml --force=train
 python -m trainer.pipeline list nightly.yaml
 python -m trainer.pipeline render nightly.yaml --name=nightly --image=IMAGE \\
     --schedule='30 2 * * *' --volume=CLAIM:/mnt/job --output=nightly-job.yaml
-python -m trainer.pipeline render nightly.yaml --kfp --name=nightly --image=IMAGE --output=k.yaml
-python -m trainer.pipeline submit k.yaml --project=PROJECT --pipeline_root=gs://BUCKET/runs
-python -m trainer.pipeline render gs://BUCKET/k.yaml --cloudbuild --name=nightly --image=IMAGE \\
-    --on_data=gs://BUCKET/data/ --topic=projects/PROJECT/topics/data \\
-    --pipeline_root=gs://BUCKET/runs --service_account=ACCOUNT --output=trigger.yaml
+python -m trainer.pipeline render nightly.yaml --kfp --name=nightly \\
+    --image=IMAGE --output=k.yaml
+python -m trainer.pipeline submit k.yaml --project=PROJECT \\
+    --pipeline_root=gs://BUCKET/runs
+python -m trainer.pipeline render gs://BUCKET/k.yaml --cloudbuild \\
+    --name=nightly --image=IMAGE --on_data=gs://BUCKET/data/ \\
+    --topic=projects/PROJECT/topics/data --pipeline_root=gs://BUCKET/runs \\
+    --service_account=ACCOUNT --output=trigger.yaml
 
 FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it.
 
   run     runs the steps one after the other
   list    shows earlier runs
-  render  writes a Job or a CronJob of Kubernetes that runs the pipeline. With --kfp, it writes the
-          pipeline for Kubeflow and Vertex AI. With --cloudbuild, it writes a trigger that starts
-          such a pipeline when new data or new code arrive
+  render  writes a Job or a CronJob of Kubernetes that runs the pipeline. With
+          --kfp, it writes the pipeline for Kubeflow and Vertex AI. With
+          --cloudbuild, it writes a trigger that starts such a pipeline when new
+          data or new code arrive
   submit  starts a pipeline on Vertex AI that render --kfp wrote
 
 Exit status: 0, or that of the step that ended the run, such as 3 of a gate that does not bless.

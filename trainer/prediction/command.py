@@ -1,7 +1,8 @@
 """python -m trainer.predict: predicts rows or whole files with an export.
 
 python -m trainer.predict jobs/census --data='new/*.csv' --output=predictions/
-python -m trainer.predict jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
+python -m trainer.predict jobs/census/export/best/1700000000 \\
+    --row='{"age": 39, ...}'
 
 For a job, its newest export of best is used, otherwise that of final or latest. --output names a
 file, or a folder with one shard for each input file. If the command is repeated, it skips the

@@ -1,11 +1,13 @@
 """python -m trainer.push: pushes an export as the next version of a served model.
 
 python -m trainer.push jobs/flights --to=gs://models/flights
-python -m trainer.push jobs/f/export/best/1700000000 --to=served/flights --label=canary
+python -m trainer.push jobs/f/export/best/1700000000 --to=served/flights \\
+    --label=canary
 python -m trainer.push --to=served/flights --promote
 python -m trainer.push --to=served/flights --rollback
 python -m trainer.push --to=served/flights --list
-python -m trainer.push --to=gs://models/flights --register=projects/PROJECT/locations/REGION \\
+python -m trainer.push --to=gs://models/flights \\
+    --register=projects/PROJECT/locations/REGION \\
     --serving_image=us-docker.pkg.dev/vertex-ai/prediction/tf2-cpu.2-15:latest
 
 --to is the folder that TensorFlow Serving reads, on this machine or gs://. Each version is a

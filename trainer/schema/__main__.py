@@ -8,9 +8,11 @@ from trainer.config.commands import run
 from trainer.errors import UserError
 
 USAGE = """python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
-    infers a schema from data: a commented YAML file of the columns, their types and the label
+    infers a schema from data: a commented YAML file of the columns, their types
+    and the label
 python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
-    checks data against a schema; with --statistics, also for drift from the training data of a job
+    checks data against a schema; with --statistics, also for drift from the
+    training data of a job
 
 COMMAND --help shows the flags of a command."""
 

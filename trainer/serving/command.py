@@ -2,7 +2,8 @@
 
 python -m trainer.serve jobs/flights/export/best/1700000000
 python -m trainer.serve served/flights --log=logs/flights --sampling_rate=0.1
-python -m trainer.serve served/flights --render=kubernetes --volume=models:/models
+python -m trainer.serve served/flights --render=kubernetes \\
+    --volume=models:/models
 python -m trainer.serve served/flights --plan --rate=500/s --p99=20ms --cpu=2
 
 The argument is an export, or a folder of trainer.push, on this machine or gs://. The REST interface

@@ -2,8 +2,10 @@
 
   python -m trainer.prepare -- --hparams=census --job_dir=jobs/census \\
       --train_data=train.csv --eval_data=eval.csv
-  python -m trainer.prepare --engine=beam --beam_options='--runner=DataflowRunner ...' -- \\
-      --data.cache=gs://lake/cache --data.schema_file=schema.yaml --train_data='gs://lake/clicks'
+  python -m trainer.prepare --engine=beam \\
+      --beam_options='--runner=DataflowRunner ...' -- \\
+      --data.cache=gs://lake/cache --data.schema_file=schema.yaml \\
+      --train_data='gs://lake/clicks'
 
 The flags after -- are those of the job. The results are stored in --data.cache, where jobs with the
 same data, schema and options find them. A job of several processes uses only the check of the data,

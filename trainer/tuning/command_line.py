@@ -14,7 +14,8 @@ USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
 
   python -m trainer.tune --study_dir=studies/census --tuning=census -- \\
       --hparams=census --train_data=train.csv --eval_data=eval.csv
-  python -m trainer.tune --study_dir=studies/rate --search='learning_rate=log:1e-3..1' -- ...
+  python -m trainer.tune --study_dir=studies/rate \\
+      --search='learning_rate=log:1e-3..1' -- ...
 
 Each trial is a short job of python -m trainer.task with the flags after --. The same command
 continues a search that was stopped."""

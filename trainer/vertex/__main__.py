@@ -1,20 +1,21 @@
-"""python -m trainer.vertex COMMAND: training, predictions and endpoints on Vertex AI.
+"""python -m trainer.vertex COMMAND: runs and serves models on Vertex AI.
 
   package   builds the source distribution of this checkout, and uploads it
-  render    checks the options of a custom job, and writes the job as a YAML file
+  render    checks the options of a custom job, and writes it as a YAML file
   rehearse  runs the processes of such a job on this machine
   submit    sends such a job to Vertex AI
   schedule  writes what Cloud Scheduler needs to start such a job repeatedly
-  predict   writes or sends a batch prediction job for a model of the model registry
+  predict   writes or sends a batch prediction job for a registered model
   deploy    creates or changes an endpoint as a file describes it
 
-COMMAND --help shows the flags of a command. docs/vertex.md leads from an empty project to a job.
+COMMAND --help shows the flags of a command. docs/vertex.md leads from an empty
+project to a job.
 
-  python -m trainer.vertex render --name=census --image=IMAGE --output=job.yaml \\
-      --base_output_dir=gs://BUCKET/census -- \\
+  python -m trainer.vertex render --name=census --image=IMAGE \\
+      --output=job.yaml --base_output_dir=gs://BUCKET/census -- \\
       --hparams=census --train_data=gs://... --eval_data=gs://...
-  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data \\
-      -- --train_steps=20
+  python -m trainer.vertex rehearse --job=job.yaml --emulator \\
+      --put=gs://BUCKET/data=data -- --train_steps=20
   python -m trainer.vertex submit --job=job.yaml --project=PROJECT --stream
 """
 
@@ -48,8 +49,8 @@ Checks the options and flags of a custom job, or of a hyperparameter tuning job 
 writes the job as YAML. It sends nothing to Vertex AI. The flags after -- are those of trainer.task,
 or with --command=watch those of trainer.watch.
 
-  python -m trainer.vertex render --name=census --image=IMAGE --output=job.yaml \\
-      --base_output_dir=gs://BUCKET/census -- \\
+  python -m trainer.vertex render --name=census --image=IMAGE \\
+      --output=job.yaml --base_output_dir=gs://BUCKET/census -- \\
       --hparams=census --train_data=gs://... --eval_data=gs://...""",
     "rehearse": """python -m trainer.vertex rehearse --job=FILE ... [-- TRAINING FLAGS]
 
@@ -59,8 +60,8 @@ Flags after -- are added to those of the job, for example to train only a few st
 
 Exit status: 0 all processes succeeded; otherwise that of the first process that failed.
 
-  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data \\
-      -- --train_steps=20""",
+  python -m trainer.vertex rehearse --job=job.yaml --emulator \\
+      --put=gs://BUCKET/data=data -- --train_steps=20""",
     "submit": """python -m trainer.vertex submit --job=FILE --project=PROJECT ...
 
 Sends a job to Vertex AI, and prints its resource name and the address of its page in the console.

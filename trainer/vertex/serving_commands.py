@@ -17,28 +17,32 @@ _ENDPOINT = (
     "address of the service as HOST:PORT, for a private endpoint; unset: the public endpoint of "
     "the region"
 )
-_PREDICT = """python -m trainer.vertex predict --name=NAME --model=MODEL --data=FILES --output=OUT
+_PREDICT = """python -m trainer.vertex predict --name=NAME --model=MODEL \\
+    --data=FILES --output=OUT
 
 Writes a batch prediction job for a model of the model registry, as JSON. With --submit, sends it.
-The service reads JSON lines and TFRecord files; for CSV and Parquet, use
-python -m trainer.kubernetes render --command=predict.
+The service reads JSON lines and TFRecord files; for CSV and Parquet, use trainer.kubernetes render
+--command=predict.
 
-  python -m trainer.vertex predict --name=score --model=projects/PROJECT/.../models/ID@stable \\
-      --data=gs://BUCKET/new/*.jsonl --output=gs://BUCKET/predictions --submit"""
+  python -m trainer.vertex predict --name=score \\
+      --model=projects/PROJECT/.../models/ID@stable \\
+      --data=gs://BUCKET/new/*.jsonl --output=gs://BUCKET/predictions \\
+      --submit"""
 _DEPLOY = """python -m trainer.vertex deploy --deployment=FILE --project=PROJECT ...
 
 Creates an endpoint, or changes it, so that it has the models and the traffic split of a file. If
 the command is interrupted, repeat it.
 
-  python -m trainer.vertex deploy --deployment=endpoint.yaml --project=PROJECT"""
+  python -m trainer.vertex deploy --deployment=endpoint.yaml \\
+      --project=PROJECT"""
 _SCHEDULE = """python -m trainer.vertex schedule --job=FILE --project=PROJECT --schedule=CRON \\
     --service_account=ACCOUNT --body=FILE ...
 
 Writes the request that creates a custom job, and prints the gcloud command with which Cloud
 Scheduler sends this request repeatedly. It sends nothing itself.
 
-  python -m trainer.vertex schedule --job=job.yaml --project=PROJECT --schedule='0 6 * * *' \\
-      --service_account=ACCOUNT --body=body.json"""
+  python -m trainer.vertex schedule --job=job.yaml --project=PROJECT \\
+      --schedule='0 6 * * *' --service_account=ACCOUNT --body=body.json"""
 
 
 class Command(NamedTuple):

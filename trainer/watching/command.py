@@ -1,8 +1,10 @@
 """python -m trainer.watch: checks from logged requests whether a served model still works well.
 
-python -m trainer.watch served/flights/7 --requests='logs/*' --state=watch/flights
-python -m trainer.watch jobs/flights --requests=gs://logs/flights --period=week \\
-    --by=origin,carrier --state=gs://logs/watch --then='sh retrain.sh'
+python -m trainer.watch served/flights/7 --requests='logs/*' \\
+    --state=watch/flights
+python -m trainer.watch jobs/flights --requests=gs://logs/flights \\
+    --period=week --by=origin,carrier --state=gs://logs/watch \\
+    --then='sh retrain.sh'
 
 --requests are logged requests with their predictions: PredictionLog records of TensorFlow Serving
 (TFRecord), JSON lines, CSV or Parquet; docs/watch.md describes them. A run reads only requests that

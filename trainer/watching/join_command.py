@@ -1,7 +1,7 @@
 """python -m trainer.join_labels: joins logged requests with their labels, as training data.
 
-python -m trainer.join_labels served/flights/7 --requests='logs/*' --labels='labels/*' \\
-    --output=served_rows
+python -m trainer.join_labels served/flights/7 --requests='logs/*' \\
+    --labels='labels/*' --output=served_rows
 
 --requests are logged requests, in the formats that trainer.watch reads. --labels are files of keys
 and labels, for example label_next.csv with its last column filled in. All logged rows that have a

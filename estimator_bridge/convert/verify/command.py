@@ -49,8 +49,12 @@ from .locate import locate
 __all__ = ["main", "verify"]
 
 _USAGE = """python -m estimator_bridge verify --job_dir=JOB --keras_model=model.keras
-       python -m estimator_bridge verify [--as=2.8] --estimator=MODULE:FUNCTION \
---input_fn=MODULE:FUNCTION --keras_model=model.keras"""
+       python -m estimator_bridge verify [--as=2.8] \\
+           --estimator=MODULE:FUNCTION --input_fn=MODULE:FUNCTION \\
+           --keras_model=model.keras
+
+Compares the predictions, metrics and next training steps of both models.
+Exit status: 0 if they agree, 1 if they differ, 2 for an error."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -70,23 +74,30 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     for kind in KINDS:
         parser.add_argument(f"--{kind}", metavar="PATH", help=f"also verify this {kind} model")
-    parser.add_argument("--rows", type=int, default=2000, help="number of rows to compare")
     parser.add_argument(
-        "--steps", type=int, default=200, help="number of training steps to compare; 0 for none"
+        "--rows", type=int, default=2000, help="number of rows to compare [%(default)s]"
     )
-    parser.add_argument("--batch_size", type=int, default=64, help="rows per training step")
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=200,
+        help="number of training steps to compare; 0: none [%(default)s]",
+    )
+    parser.add_argument(
+        "--batch_size", type=int, default=64, help="rows per training step [%(default)s]"
+    )
     parser.add_argument(
         "--tolerance",
         type=float,
         default=1e-6,
-        help="for outputs and metrics: |difference| <= tolerance * max(1, |value|)",
+        help="for outputs and metrics: |difference| <= tolerance * max(1, |value|) [%(default)s]",
     )
     parser.add_argument(
         "--loss_tolerance",
         type=float,
         default=1e-4,
         help="for training losses, relative; if rounding alone changes the losses of the Estimator "
-        f"by more than this, the tolerance is {DRIFT_FACTOR:g} times that change",
+        f"by more than this, the tolerance is {DRIFT_FACTOR:g} times that change [%(default)s]",
     )
     parser.add_argument("--json", help="write the findings to this file")
     parser.add_argument("--html", help="write a report to this file")

@@ -155,7 +155,7 @@ def test_a_flag_with_two_values_is_reported(capsys):
 
 def test_helpfull_names_every_option_with_its_description(capsys):
     assert _parse("--helpfull") is None
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
     for option in list_options():
         assert f"--{option.name}" in text
         assert option.description in text
