@@ -160,17 +160,23 @@ class State(BaseModel):
         lines = ["model_config_list {"]
         # Without labels nothing is served. A server loads only the listed versions, all complete.
         if labels:
-            lines += ["  config {", f"    name: {json.dumps(self.name)}"]
-            lines += [f"    base_path: {json.dumps(self.base_path)}"]
+            lines += ["  config {", f"    name: {_quote(self.name)}"]
+            lines += [f"    base_path: {_quote(self.base_path)}"]
             lines += ['    model_platform: "tensorflow"', "    model_version_policy {"]
             lines += ["      specific {"]
             lines += [f"        versions: {version}" for version in versions]
             lines += ["      }", "    }"]
             for label, version in sorted(labels.items()):
-                lines += ["    version_labels {", f"      key: {json.dumps(label)}"]
+                lines += ["    version_labels {", f"      key: {_quote(label)}"]
                 lines += [f"      value: {version}", "    }"]
             lines += ["  }"]
         return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quote(text: str) -> str:
+    """Returns a text as a string of protobuf's text format."""
+    # Older versions of protobuf for Python do not know the escapes of JSON.
+    return json.dumps(text, ensure_ascii=False)
 
 
 def read_state(folder: storage.VersionFolder, place: str) -> tuple[State, int]:
