@@ -214,7 +214,10 @@ def _read_inputs(request: Any, signature: Signature) -> dict[str, np.ndarray]:
     for name, dtype in signature.inputs.items():
         tensor = request.inputs[name]
         if tensor.dtype != dtype.as_datatype_enum:
-            received = tf.as_dtype(tensor.dtype).name if tensor.dtype else "no type"
+            try:
+                received = tf.as_dtype(tensor.dtype).name if tensor.dtype else "no type"
+            except TypeError:
+                received = f"the unknown type {tensor.dtype}"
             raise _invalid(f"input {name!r}: {received}, where the model takes {dtype.name}")
         try:
             inputs[name] = tf.make_ndarray(tensor)

@@ -191,7 +191,10 @@ def test_wrong_requests_are_answered_with_their_reason(serve, export, make):
         assert requests.post(predict, data=data, timeout=60).status_code == 400
     assert requests.get(f"{served.url}/nothing", timeout=60).status_code == 404
     predictions, _ = connect(served.address)
+    untyped = make_predict([b""])
+    untyped.inputs["examples"].dtype = 999
     for request, code in (
+        (untyped, grpc.StatusCode.INVALID_ARGUMENT),
         (make_predict([make.example(ROW)], name="other"), grpc.StatusCode.NOT_FOUND),
         (make_predict([1.5]), grpc.StatusCode.INVALID_ARGUMENT),
         (make_predict([make.example(ROW)], version_label="x"), grpc.StatusCode.NOT_FOUND),
