@@ -82,6 +82,7 @@ NAMES: dict[str, Private] = {
     "saved_model_save": _tensorflow("saved_model.save"),
     "saver": _tensorflow("training.saver"),
     "variables": _tensorflow("ops.variables"),
+    "writer_cache": _tensorflow("summary.writer.writer_cache"),
     "config_pb2": Private("tensorflow.core.protobuf.config_pb2"),
     "rewriter_config": Private("tensorflow.core.protobuf.rewriter_config_pb2"),
     "session": _tensorflow("client.session"),

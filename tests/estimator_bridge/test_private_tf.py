@@ -77,8 +77,8 @@ def test_the_table_reaches_from_the_oldest_version_to_the_pre_release():
 
 
 def _uses():
-    """Yields (file, private name, attribute; None for the import itself) of the whole package."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+    """Yields (file, private name, attribute; None for the import itself) of both packages."""
+    for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.with_name("trainer").rglob("*.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         modules, names = set(), {}
         for node in ast.walk(tree):

@@ -16,6 +16,7 @@ from estimator_bridge.model_files.saving_beside import wait_for_checkpoints
 from trainer import job_layout
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.evaluation.event_files import keep_graph
 from trainer.evaluation.graph import EvaluationGraph
 from trainer.export.graph_reuse import ExportGraphCache
 from trainer.export.progress import show_export
@@ -257,6 +258,7 @@ def train_and_evaluate(built: Any, train_spec: Any, evaluator: Evaluator) -> Non
     listener = EvaluationListener(
         evaluator, throttle_secs=throttle_secs, max_steps=train_spec.max_steps
     )
+    keep_graph(evaluator.model_dir)
     try:
         built.train(
             train_spec.input_fn,

@@ -8,6 +8,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from estimator_bridge import estimator, tf
+from trainer.evaluation.event_files import keep_graph
 
 # Operations whose state is not in a checkpoint and persists after an evaluation.
 STATEFUL = re.compile(
@@ -189,6 +190,7 @@ def write_result(folder: str, result: dict[str, Any], checkpoint: str) -> None:
             summary.value.extend(_read_summary(name, value))
         else:
             tf.compat.v1.logging.warn("No summary for %s: it is %s", name, type(value))
+    keep_graph(folder)
     writer = tf.compat.v1.summary.FileWriterCache.get(folder)
     writer.add_summary(summary, step)
     path = tf.make_tensor_proto(checkpoint, dtype=tf.string)

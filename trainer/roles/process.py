@@ -18,6 +18,7 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator
+from trainer.evaluation.event_files import keep_graph
 from trainer.roles.lost_step import describe_lost, describe_lost_step, translate_lost_step
 from trainer.signals import Interrupted, SignalWatch
 from trainer.training.hooks import MoveHook
@@ -301,6 +302,8 @@ def _train_here(plan: JobPlan) -> None:
     """Trains in a session of this process."""
     spec = plan.run.train_spec
     is_chief = plan.cluster.role == "chief"
+    if is_chief:
+        keep_graph(plan.run.estimator.model_dir)
     plan.run.estimator.train(
         spec.input_fn,
         hooks=list(spec.hooks),

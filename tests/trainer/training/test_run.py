@@ -217,6 +217,16 @@ def test_runs_with_the_same_seed_are_equal(make, shop, tmp_path, often):
     assert losses["other"] != pytest.approx(losses["often"], rel=1e-3)
 
 
+def read_tags(folder):
+    """Returns the tags of the newest event file of a folder."""
+    newest = max(folder.glob("events.out.tfevents.*"))
+    return {
+        value.tag
+        for event in tf.compat.v1.train.summary_iterator(str(newest))
+        for value in event.summary.value
+    }
+
+
 @pytest.fixture
 def copy(often, tmp_path):
     """A copy of the job, to be resumed: (folder, configuration)."""
@@ -236,6 +246,11 @@ def test_a_job_resumes_from_its_checkpoint(make, copy):
     )
     evaluations = MetricsLog(str(folder)).read("eval")
     assert [record["step"] for record in evaluations][-1] == 15
+    for events in (folder, folder / "eval"):
+        # The graph is in the first of the event files alone.
+        sizes = [path.stat().st_size for path in sorted(events.glob("events.out.tfevents.*"))]
+        assert len(sizes) == 2 and sizes[1] < sizes[0] / 10
+        assert "loss" in read_tags(events)
 
 
 @pytest.mark.newest
@@ -379,11 +394,4 @@ def test_evaluation_steps_and_name(make, shop, tmp_path):
 
 
 def test_event_files_for_tensorboard(often):
-    folder = often[0]
-    (events,) = folder.glob("events.out.tfevents.*")
-    tags = {
-        value.tag
-        for event in tf.compat.v1.train.summary_iterator(str(events))
-        for value in event.summary.value
-    }
-    assert "loss" in tags
+    assert "loss" in read_tags(often[0])
