@@ -122,8 +122,9 @@ def _define(values: flags.FlagValues) -> None:
 def _fetch(path: str, option: str, copies: storage.Copies) -> Path:
     """Returns the local folder with the small files of jobs."""
     if not storage.is_remote(path) and not Path(path).is_dir():
-        given = f"{option}={path}" if option.startswith("--") else path
-        raise UserError(f"{given}: no such folder; name the folder of your jobs")
+        if option.startswith("--"):
+            raise UserError(f"{option}={path}: no such folder; name the folder of your jobs")
+        raise UserError(f"{path}: no such folder; name the folder of a job")
     wanted = (*FILES, GATE_REPORT)
     return Path(copies.fetch(path, option, lambda name: name.rpartition("/")[2] in wanted))
 

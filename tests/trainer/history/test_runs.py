@@ -312,7 +312,10 @@ def test_lineage_of_a_warm_start_shows_the_run_that_it_started_from(jobs, capsys
         (["lst"], "did you mean list?"),
         (["list", "x"], "list: name the folder of the jobs as --folder=x"),
         (["list", "--folder=missing"], "error: --folder=missing: no such folder"),
-        (["compare", "FOLDER/a", "missing"], "error: missing: no such folder"),
+        (
+            ["compare", "FOLDER/a", "missing"],
+            "error: missing: no such folder; name the folder of a job",
+        ),
         (["list", "--folder=FOLDER", "--where=auc"], "write NAME=VALUE"),
         (["list", "--folder=FOLDER", "--where=acu>1"], "did you mean auc?"),
         (["list", "--folder=FOLDER", "--where=auc>>0.9"], "no comparison is written >>; write"),
