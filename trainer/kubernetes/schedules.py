@@ -6,6 +6,14 @@ from typing import Any, Optional
 
 from trainer.errors import UserError, nearest
 
+# The numbers of each part. Sunday is 0; some services take 7 too.
+_RANGES = {
+    "minute": (0, 59),
+    "hour": (0, 23),
+    "day of the month": (1, 31),
+    "month": (1, 12),
+    "day of the week": (0, 7),
+}
 # Minute, hour, day of the month, month and day of the week, or a name such as @daily.
 _FIELD = r"[\dA-Za-z*?,/#-]+"
 _NAMES = "hourly|daily|midnight|weekly|monthly|yearly|annually"
@@ -27,6 +35,13 @@ def check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
             f"--schedule={schedule}: write minute, hour, day of the month, month and day of the "
             "week, such as '30 2 * * *', or a name such as @daily"
         )
+    if schedule is not None and not schedule.startswith("@"):
+        for (part, (first, last)), text in zip(_RANGES.items(), schedule.split()):
+            for number in re.findall(r"(?<![/#\w])\d+", text):
+                if not first <= int(number) <= last:
+                    raise UserError(
+                        f"--schedule={schedule}: the {part} is {number}; write {first} to {last}"
+                    )
     if zone is None:
         return
     if schedule is None:

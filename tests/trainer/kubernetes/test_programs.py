@@ -93,6 +93,13 @@ def test_a_watch_runs_by_the_clock(render):
             "--parts=2: trainer.watch cannot be divided among pods",
         ),
         ("watch", ["--schedule=nightly"], [*WATCH, STATE], "--schedule=nightly: write minute"),
+        (
+            "watch",
+            ["--schedule=0 24 * * *"],
+            [*WATCH, STATE],
+            "0 24 * * *: the hour is 24; write 0 ",
+        ),
+        ("watch", ["--schedule=*/5 1 1-32 * *"], [*WATCH, STATE], ": the day of the month is 32;"),
         ("watch", [], WATCH, "--state: not given"),
         ("task", ["--schedule=@daily"], ["--job_dir=gs://a-bucket/x"], "--schedule: has no effect"),
     ],
