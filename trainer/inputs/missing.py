@@ -1,5 +1,7 @@
 """Replaces the values that mean a missing one by null, in every file format."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +26,21 @@ def mark_missing(columns: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
             array = _mark_words(array, known) if _is_text(array) else _mark_numbers(array, known)
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=columns.schema)
+
+
+def mark_texts(array: pa.Array, words: Sequence[str]) -> pa.Array:
+    """Returns a column of numbers that a file stores as text, with null for missing values.
+
+    Args:
+        array: column [rows]; one that is not text is returned as it is.
+        words: the missing values.
+    """
+    kind = array.type.value_type if _is_text(array) else array.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return array
+    plain = array.dictionary_decode() if _is_text(array) else array
+    mask = pc.is_in(plain, pa.array(words, kind))
+    return pc.if_else(mask, None, plain) if pc.any(mask).as_py() else array
 
 
 def _is_text(array: pa.Array) -> bool:

@@ -12,6 +12,7 @@ from trainer.errors import UserError, nearest
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.cell_text import hides, quote_cell
 from trainer.inputs.files import DataFile
+from trainer.inputs.missing import mark_texts
 from trainer.schema import Schema
 
 ARROW_TYPES = {
@@ -155,6 +156,9 @@ def cast_batch(
         separator = schema.columns[name].separator
         if separator is not None and is_list(array.type):
             array = _join_lists(array, separator)
+        if not pa.types.is_dictionary(target) and name != schema.key:
+            # Otherwise, a word such as NA would be no number.
+            array = mark_texts(array, schema.missing_values)
         if array.type != target:
             try:
                 array = cast_array(array, target)

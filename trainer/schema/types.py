@@ -89,7 +89,7 @@ class Schema(Node):
         """
         if kind == "string":
             return self.missing_values
-        numbers = [number for text in self.missing_values if math.isfinite(number := _read(text))]
+        numbers = [number for text in self.missing_values if not math.isnan(number := _read(text))]
         if kind == "float":
             return tuple(numbers)
         return tuple(int(each) for each in numbers if each.is_integer() and abs(each) < 2**63)

@@ -1,5 +1,7 @@
 """Missing values mean the same in every file format and in every input of an export."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -11,6 +13,7 @@ from trainer.errors import UserError
 from trainer.export import receivers
 from trainer.export.checker import check_exports
 from trainer.export.receivers import make_serving_receiver_fn
+from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import find_files
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.tables import read_batches
@@ -84,6 +87,38 @@ def test_every_format_has_the_same_missing_values(tmp_path, kind):
         "tags": ["x|y", None, "y", None],
         "y": [1.0, 2.0, 3.0, 4.0],
     }
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "dictionary"])
+def test_a_word_among_numbers_is_missing_in_every_format(tmp_path, kind):
+    schema = SCHEMA.model_copy(update={"missing_values": ("", "NA", "inf")})
+    words = ["1.5", "NA", "", "inf", "2"]
+    columns = {"id": ["NA"] * 5, "a": words, "n": ["1", "NA", "", None, "2"], "y": [1.0] * 5}
+    path = tmp_path / f"a.{kind.replace('dictionary', 'parquet')}"
+    if kind == "csv":
+        rows = zip(
+            *[["" if value is None else str(value) for value in columns[n]] for n in columns]
+        )
+        path.write_text("\n".join(map(",".join, [columns, *rows])) + "\n")
+    elif kind == "jsonl":
+        rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    else:
+        table = pa.table(columns)
+        if kind == "dictionary":
+            table = table.set_column(1, "a", table["a"].dictionary_encode())
+        pa.parquet.write_table(table, path)
+    (file,) = find_files([str(path)], "auto", "data")
+    wanted = {"a": [1.5, None, None, None, 2.0], "n": [1, None, None, None, 2]}
+    for bad_rows in (None, BadRows(0)):
+        (batch,) = read_batches(file, schema, ["a", "n"], DataConfig(), bad_rows)
+        assert batch.columns.to_pydict() == wanted
+
+
+def test_an_infinite_number_may_mean_a_missing_value():
+    schema = SCHEMA.model_copy(update={"missing_values": ("inf", "-999")})
+    batch = pa.record_batch({"a": pa.array([1, float("inf"), -999, float("-inf")], pa.float32())})
+    assert mark_missing(batch, schema).to_pydict() == {"a": [1, None, None, float("-inf")]}
 
 
 def test_the_key_is_never_missing_and_words_without_rows_are_dropped():
