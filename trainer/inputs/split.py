@@ -13,6 +13,9 @@ from trainer.inputs.row_hashes import hash_rows
 from trainer.schema import Schema
 from trainer.schema.columns import DATE_PATTERN
 
+# The beginning of a time in ISO 8601; a month or a year alone is one too.
+_TIME = r"^\d{4}(-\d{2}(-\d{2}( .*)?)?)?$"
+
 
 class Split(NamedTuple):
     """How rows are divided, and which of the two parts is read.
@@ -48,8 +51,12 @@ class Split(NamedTuple):
 def _find_late(column: pa.Array, after: str) -> np.ndarray:
     if not pa.types.is_dictionary(column.type):
         return np.asarray(pc.greater_equal(column, float(after)).fill_null(False))
-    # ISO 8601 orders as text does.
-    late = pc.greater_equal(_normalize(column.dictionary), after.strip().replace("T", " "))
+    # ISO 8601 orders as text does. Any other text, such as 31.12.2020, is no time.
+    times = _normalize(column.dictionary)
+    late = pc.and_(
+        pc.greater_equal(times, after.strip().replace("T", " ")),
+        pc.match_substring_regex(times, _TIME),
+    )
     return np.asarray(late.take(column.indices).fill_null(False))
 
 

@@ -277,12 +277,13 @@ def complete_split(config: config_lib.Config, schema: Schema) -> config_lib.Conf
 def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> None:
     """Raises if one of the parts has no rows."""
     option = "eval_share" if data.eval_share is not None else "eval_after"
+    form = ", as times in ISO 8601" if (data.eval_after or "").count("-") > 1 else ""
     for part, scan in (("training", train), ("evaluation", evaluation)):
         if not scan.statistics.num_rows:
             raise UserError(
                 f"data.{option}: got {getattr(data, option)}: no row is {part} data "
-                f"({describe_split(data)}); choose another value, other columns in --eval_by, or "
-                "give the evaluation files in --eval_data"
+                f"({describe_split(data)}{form}); choose another value, other columns in "
+                "--eval_by, or give the evaluation files in --eval_data"
             )
 
 

@@ -146,6 +146,9 @@ def test_rows_from_a_time_on_are_evaluation_rows(tmp_path, max_bad_rows, column,
     earlier = {"2": "2020-02-28 23:59"}.get(first[0], "6")
     path = tmp_path / "a.csv"
     path.write_text(f"at,y\n{first},0\n{earlier},1\n,2\n{first.replace('01', '09')},3\n")
+    if column.get("use") == []:
+        # As text, these would come after the time.
+        path.write_text(path.read_text() + "31.12.2019,5\nlater,6\n")
     columns = {"at": column, "y": {"type": "float"}}
     if column["type"] == "int":
         columns["at"] = {"type": "int", "default": 0}
@@ -154,7 +157,8 @@ def test_rows_from_a_time_on_are_evaluation_rows(tmp_path, max_bad_rows, column,
     bad_rows = BadRows(max_bad_rows) if max_bad_rows else None
     parts = _read(path, schema, ["y"], bad_rows, eval_after=after, **by)
     # A row without a time is a training row.
-    assert parts == [[(1.0,), (2.0,)], [(0.0,), (3.0,)]]
+    others = [(5.0,), (6.0,)] if column.get("use") == [] else []
+    assert parts == [[(1.0,), (2.0,), *others], [(0.0,), (3.0,)]]
 
 
 def test_bad_rows_are_counted_in_their_own_part_with_their_numbers(make, tmp_path):
