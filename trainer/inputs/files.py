@@ -25,6 +25,18 @@ COMPRESSED = {
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
     "zip": re.compile(rb"PK\x03\x04"),
 }
+# The first bytes of files of other formats.
+OTHER_FORMATS = {
+    "an old Excel workbook": re.compile(rb"\xd0\xcf\x11\xe0"),
+    "an Arrow or Feather file": re.compile(rb"ARROW1\0\0"),
+    "an Avro file": re.compile(rb"Obj\x01"),
+    "a NumPy file": re.compile(rb"\x93NUMPY"),
+    "an HDF5 file": re.compile(rb"\x89HDF"),
+    "an SQLite database": re.compile(rb"SQLite form"),
+}
+WORKBOOKS = {".xlsx": "an Excel workbook", ".xlsm": "an Excel workbook", ".ods": "a workbook"}
+# TFRecordWriter with ZLIB: two bytes of zlib, whereas the length of a record is seldom as large.
+ZLIB = re.compile(rb"x[\x01^\x9c\xda]..(?!\0\0\0\0)", re.S)
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 SUFFIXES.update(dict.fromkeys(JSON_SUFFIXES, "jsonl"))
@@ -156,11 +168,25 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
                 f"gcloud storage ls"
             )
         if not found:
+            _refuse_no_file(pattern, option)
             raise UserError(
                 f"{option}: no file matches {pattern!r} (looked from {os.getcwd()}); check the path"
             )
         paths += found
     return [_inspect(path, file_format, option) for path in dict.fromkeys(paths)]
+
+
+def _refuse_no_file(pattern: str, option: str) -> None:
+    """Raises if a pattern names what is no file: a pipe or the address of a server."""
+    if re.match(r"[a-z][a-z0-9+.-]*://", pattern, re.I):
+        raise UserError(
+            f"{option}: {pattern}: only local files and gs:// can be read; fetch the file first"
+        )
+    if pattern == "-" or (os.path.exists(pattern) and not os.path.isdir(pattern)):
+        raise UserError(
+            f"{option}: {pattern} is a pipe or a device, which can be read only once; write its "
+            "content to a file first"
+        )
 
 
 def refuse_inputs(outputs: Iterable[str], files: Sequence[DataFile], option: str) -> None:
@@ -259,6 +285,7 @@ def _inspect(path: str, file_format: str, option: str) -> DataFile:
         raise UserError(f"{option}: {path}: {error.strerror}; check its permissions") from error
     if not head:
         raise UserError(f"{option}: {path} is empty; remove it or write it again")
+    _refuse_format(path, head, option)
     for name, begin in COMPRESSED.items():
         if begin.match(head):
             raise UserError(
@@ -267,12 +294,29 @@ def _inspect(path: str, file_format: str, option: str) -> DataFile:
     gzipped = head.startswith(GZIP)
     if file_format == "auto":
         file_format = _guess_format(path, head, gzipped)
+    if file_format == "tfrecord" and ZLIB.match(head):
+        raise UserError(
+            f"{option}: {path}: TFRecord with zlib is not supported; write it with GZIP, or "
+            "without compression"
+        )
     if file_format == "parquet" and not head.startswith(PARQUET):
         raise UserError(
             f"{option}: {path} is not a Parquet file (it does not begin with PAR1); "
             "write it again, or name its format in --data.format"
         )
     return DataFile(path, file_format, gzipped)
+
+
+def _refuse_format(path: str, head: bytes, option: str) -> None:
+    named = WORKBOOKS.get(Path(path.lower()).suffix)
+    if named and COMPRESSED["zip"].match(head):
+        found = [named]
+    else:
+        found = [name for name, begin in OTHER_FORMATS.items() if begin.match(head)]
+    if found:
+        raise UserError(
+            f"{option}: {path} is {found[0]}, which is not supported; write it as CSV or Parquet"
+        )
 
 
 def _guess_format(path: str, head: bytes, gzipped: bool) -> str:

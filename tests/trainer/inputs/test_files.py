@@ -3,12 +3,14 @@
 import bz2
 import gzip
 import lzma
+import os
 import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.inputs.copied_files import describe_copies
 from trainer.inputs.files import find_files
@@ -166,6 +168,32 @@ def test_other_compressions_are_named(tmp_path):
     # Text that only begins like them.
     (tmp_path / "a.csv").write_bytes(b"BZh9,PK\n1,2\n")
     assert _find(tmp_path / "a.csv")[0].format == "csv"
+
+
+def test_other_formats_are_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+    (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(9))
+    with pa.ipc.new_file(tmp_path / "a.arrow", pa.schema([("x", pa.int64())])):
+        pass
+    for name, kind in {"a.xlsx": "Excel", "a.xls": "Excel", "a.arrow": "Arrow"}.items():
+        message = _refuse(tmp_path / name)
+        assert kind in message and "is not supported; write it as CSV or Parquet" in message
+    with tf.io.TFRecordWriter(str(tmp_path / "a.tfrecord"), "ZLIB") as writer:
+        writer.write(b"row" * 100)
+    message = _refuse(tmp_path / "a.tfrecord")
+    assert "a.tfrecord: TFRecord with zlib is not supported; write it with GZIP, or" in message
+    # Text that only begins like them.
+    (tmp_path / "a.csv").write_text("ARROW1,Obj\n1,2\n")
+    assert _find(tmp_path / "a.csv")[0].format == "csv"
+
+
+def test_pipes_and_addresses_are_no_files(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    for pipe in (tmp_path / "a.csv", "-"):
+        assert "is a pipe or a device, which can be read only once; write" in _refuse(pipe)
+    message = _refuse("https://example.com/a.csv")
+    assert "https://example.com/a.csv: only local files and gs:// can be read" in message
 
 
 def test_a_given_format_overrides_detection(make, tmp_path):
