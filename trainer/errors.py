@@ -143,5 +143,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         name: an unknown name.
         known: the known names.
     """
-    match = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    same = [each for each in names if each.lower() == name.lower()]
+    match = same or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"; did you mean {match[0]}?" if match else ""

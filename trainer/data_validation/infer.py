@@ -42,6 +42,7 @@ and train with --data.schema_file=FILE.
 _NO_FEATURE = (
     "No column is left to train with; correct the data as the comments say, or give a column a use."
 )
+_UNNAMED = "a column without a name: left out; to use it, name it in the header line"
 
 
 def run_infer(argv: list[str]) -> int:
@@ -151,6 +152,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
             f"CSV files {header} a header line, delimiter {style.delimiter!r}, encoding "
             f"{style.encoding}"
         )
+    if table.unnamed:
+        show(_UNNAMED)
     # The notes have values of the data as examples.
     notes = " ".join(inferred.label_notes)
     show(f"label {values.label}: {'see the schema' if redacts_data() else notes}")
@@ -175,6 +178,8 @@ def _propose_job(
         more += f" --data.encoding={style.encoding}"
     if style.limits.added_columns:
         more += f" {quote_command('--data.added_columns=' + ','.join(style.limits.added_columns))}"
+    if not inferred.has_wide:
+        more += " --model.type=dnn"
     if inferred.num_unlabelled:
         more += f" --data.max_bad_rows={inferred.num_unlabelled}"
     return (
@@ -288,6 +293,7 @@ class InferredSchema(NamedTuple):
         doubts: name → what a column may be instead, and the fields to write then.
         num_unlabelled: number of rows without a label.
         is_empty: whether no column is left to train with.
+        has_wide: whether the linear part of a model has a column.
     """
 
     text: str
@@ -296,6 +302,7 @@ class InferredSchema(NamedTuple):
     doubts: dict[str, str]
     num_unlabelled: int
     is_empty: bool
+    has_wide: bool
 
 
 def propose(
@@ -333,6 +340,7 @@ def propose(
         "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
         *_describe_missing(declared),
         "columns:",
+        *([f"  # {_UNNAMED}"] if table.unnamed else []),
     ]
     for name, proposal in proposals.items():
         lines.append(f"  # {escape(proposal.comment)}")
@@ -348,7 +356,9 @@ def propose(
             f"# key: {flow(unique[:1])[1:-1]}",
         ]
     text = "\n".join(lines) + "\n"
-    is_empty = not Schema.model_validate(yaml.safe_load(text)).used_features
+    schema = Schema.model_validate(yaml.safe_load(text))
+    is_empty = not schema.used_features
+    has_wide = any("wide" in schema.columns[name].use for name in schema.used_features)
     if is_empty:
         text = f"# {_NO_FEATURE}\n{text}"
     left_out = {
@@ -358,7 +368,7 @@ def propose(
     }
     doubts = {name: proposal.doubt for name, proposal in proposals.items() if proposal.doubt}
     num_unlabelled = table.columns[label].num_missing
-    return InferredSchema(text, label_comment, left_out, doubts, num_unlabelled, is_empty)
+    return InferredSchema(text, label_comment, left_out, doubts, num_unlabelled, is_empty, has_wide)
 
 
 def _count_missing(table: Table) -> dict[str, int]:

@@ -41,11 +41,13 @@ class Table(NamedTuple):
         num_rows: number of rows.
         columns: name → profile, in file order.
         header: whether CSV files have a header line; None for other formats.
+        unnamed: number of columns without a name in the header line, which are left out.
     """
 
     num_rows: int
     columns: dict[str, "Profile"]
     header: Optional[bool]
+    unnamed: int = 0
 
 
 class Profile:

@@ -27,6 +27,7 @@ class Profiles:
         sample: of the numbers; None: no rows.
         first: the first file that has rows; None: no rows.
         headers: whether CSV files have a header line, and the index of the last that was read.
+        unnamed: most columns of a CSV file without a name; they are not read.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Profiles:
         self.sample: Optional[RowSample] = None
         self.first: Optional[Piece] = None
         self.headers: Optional[tuple[int, bool]] = None
+        self.unnamed = 0
 
     def start(self, piece: Piece, names: Sequence[str]) -> None:
         """Takes the columns of a file, or checks that they are those of the files before.
@@ -86,6 +88,7 @@ class ProfilePass(NamedTuple):
             layout = name_csv(file, self.style)
             header = (piece.number, layout.skip_lines > 0)
             partial.headers = max(header, partial.headers or header)
+            partial.unnamed = max(partial.unnamed, list(layout.columns).count(""))
             batches = read_csv(file, layout)
             # The lines before the first row are not counted.
             before = find_start(file, layout)[1] - layout.skip_lines
@@ -146,6 +149,7 @@ class ProfilePass(NamedTuple):
         """
         if other.headers is not None:
             partial.headers = max(other.headers, partial.headers or other.headers)
+        partial.unnamed = max(partial.unnamed, other.unnamed)
         if other.first is None or other.sample is None:
             return
         if partial.first is None or partial.sample is None:
@@ -187,7 +191,7 @@ def finish(
                 f"data.added_columns: no file has a value in column {name!r}; correct its name"
             )
     header = None if partial.headers is None else partial.headers[1]
-    return Table(partial.num_rows, partial.columns, header), partial.sample
+    return Table(partial.num_rows, partial.columns, header, partial.unnamed), partial.sample
 
 
 def _require_float32(file: DataFile, name: str, column: pa.Array) -> None:

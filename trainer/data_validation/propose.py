@@ -49,6 +49,9 @@ FREE_TEXT: dict[str, Any] = {
 }
 # Whole numbers of the same length, from this one on, may be identifiers.
 SHORTEST_ID = 10_000
+# A number that often means a missing value, and the rows from which it is no odd one.
+MISSING_CODE = re.compile(r"-9+|99+|-(8+|7+)")
+MISSING_ROWS = 5
 DATE_PARTS = ["year", "month", "weekday"]
 ID_NAME = re.compile(r"(^|_)(id|uid|uuid|guid|key|code|zip|zipcode|postcode)$", re.I)
 
@@ -93,7 +96,8 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
         fields, description = _propose_int_categories(profile, distinct)
         return Proposal(fields, f"whole numbers as categories: {description}")
     proposal = _propose_number(profile, distinct, missing, numbers)
-    return proposal._replace(doubt=_doubt_number(profile, distinct))
+    doubt = _doubt_number(profile, distinct) or _doubt_extreme(numbers)
+    return proposal._replace(doubt=doubt)
 
 
 def _doubt_number(profile: Profile, distinct: int) -> str:
@@ -110,6 +114,24 @@ def _doubt_number(profile: Profile, distinct: int) -> str:
             "whole numbers of the same length, used as a quantity; if they are identifiers, write "
             f"{{type: int, default: -1, hash_buckets: {count_buckets(profile, distinct)}}}"
         )
+    return ""
+
+
+def _doubt_extreme(numbers: np.ndarray) -> str:
+    """Returns that -999, 9999 or a similar number far from all others may be a missing value."""
+    values, rows = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    if len(values) < 3:
+        return ""
+    for value, count, nearest, farthest in (
+        (values[0], rows[0], values[1], values[-1]),
+        (values[-1], rows[-1], values[-2], values[0]),
+    ):
+        is_apart = abs(value - nearest) > abs(nearest - farthest)
+        if is_apart and count >= MISSING_ROWS and MISSING_CODE.fullmatch(f"{value:.12g}"):
+            return (
+                f"{value:.12g} is far from all other values; if it means that there is no value, "
+                f"add '{value:.12g}' to missing_values, which count in all columns"
+            )
     return ""
 
 

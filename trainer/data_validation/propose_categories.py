@@ -139,4 +139,5 @@ def share(rows: int, profile: Profile) -> str:
         rows: number of rows.
         profile: profile of the column.
     """
-    return f"{100 * rows / (profile.count + profile.num_missing):.0f} %"
+    percent = 100 * rows / (profile.count + profile.num_missing)
+    return "< 1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"

@@ -1,10 +1,11 @@
 """Proposes what a schema says about the label, from the profile of its column."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from trainer.data_validation.profile import Profile
+from trainer.data_validation.profile import NO_NUMBER, Profile
 from trainer.data_validation.propose import describe_format, describe_odd, find_written_format
 from trainer.data_validation.propose_categories import MAX_CLASSES, share
 from trainer.data_validation.yaml_text import flow
@@ -14,8 +15,16 @@ from trainer.errors import UserError
 MAX_INT_CLASSES = 20
 
 # Words, in lower case, that name the positive and the negative one of two classes.
-POSITIVE_WORDS = {"1", "true", "t", "yes", "y", "positive", "pos", "+", "+1", "on"}
-NEGATIVE_WORDS = {"0", "-1", "false", "f", "no", "n", "negative", "neg", "-", "off", "none"}
+POSITIVE_WORDS = {
+    *("1", "true", "t", "yes", "y", "positive", "pos", "+", "+1", "on"),
+    *("ja", "wahr", "oui", "vrai", "si", "sí", "sì", "sim", "verdadero", "vero"),
+}
+NEGATIVE_WORDS = {
+    *("0", "-1", "false", "f", "no", "n", "negative", "neg", "-", "off", "none"),
+    *("nein", "falsch", "non", "faux", "nee", "nej", "não", "falso"),
+}
+# A class with fewer rows than this can hardly be learned, and may have no evaluation row.
+FEW_ROWS = 5
 
 
 def propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
@@ -69,6 +78,7 @@ def propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str
                     {"column": name},
                     lines + ["A regression, since some labels are not whole numbers."],
                 )
+    lines += _doubt_classes(profile)
     positive = _find_positive(label)
     if distinct == 2:
         lines.append(f"The positive class is {positive!r}; in a vocabulary it is the second class.")
@@ -86,6 +96,33 @@ def _propose_regression(name: str, profile: Profile) -> dict[str, Any]:
     digits = 2 - math.floor(math.log10(seen.std))
     moments = {"mean": round(seen.mean, digits), "std": round(seen.std, digits)}
     return {"column": name, "normalize": moments}
+
+
+def _doubt_classes(profile: Profile) -> list[str]:
+    """Returns sentences about classes that may be mistakes."""
+    counts = {str(word): rows for word, rows in profile.list_values(MAX_CLASSES)}
+    lines = []
+    alike = defaultdict(list)
+    for word in counts:
+        alike[" ".join(word.split()).casefold()].append(word)
+    for words in [words for words in alike.values() if len(words) > 1][:3]:
+        lines.append(
+            f"{flow(words)[1:-1]} differ only in blanks or in upper and lower case: if they are "
+            "one class, write one word for it in the file."
+        )
+    for word in [word for word in counts if word.strip() in NO_NUMBER and len(counts) > 2]:
+        lines.append(
+            f"If {flow([word])[1:-1]} means no label, add it to missing_values, remove the class, "
+            f"and skip its rows with --data.max_bad_rows={counts[word]}."
+        )
+    few = [f"{flow([word])[1:-1]} {rows}" for word, rows in counts.items() if rows < FEW_ROWS]
+    if few:
+        lines.append(
+            f"Classes with fewer than {FEW_ROWS} rows: {', '.join(few[:5])}"
+            f"{f' and {len(few) - 5} more' if len(few) > 5 else ''}. The model can hardly learn "
+            "them, and the evaluation rows may have none."
+        )
+    return lines
 
 
 def _require_classes(name: str, profile: Profile) -> None:

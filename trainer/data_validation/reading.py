@@ -1,5 +1,6 @@
 """Reads files without a schema: the names and raw values of their columns."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,8 +12,14 @@ import pyarrow.parquet
 from trainer import config as config_lib
 from trainer.data_validation.lists import are_numbers
 from trainer.errors import UserError
-from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
-from trainer.inputs.csv_files import CsvLayout, find_start, open_reader, read_first_fields
+from trainer.inputs.cell_text import HIDDEN_DETAIL, describe_width, hides
+from trainer.inputs.csv_files import (
+    CsvLayout,
+    find_start,
+    iterate_fields,
+    open_reader,
+    read_first_fields,
+)
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import iterate_json_lines, select_columns
 from trainer.inputs.parquet_files import check_sizes, check_values, iterate_runs, open_content
@@ -20,6 +27,8 @@ from trainer.passes.contract import Piece, Rows
 
 # Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
+# Rows of a CSV file among which the header is sought if the first row is another.
+FIRST_ROWS = 50
 
 
 class CsvStyle(NamedTuple):
@@ -45,6 +54,9 @@ class CsvStyle(NamedTuple):
 def name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
     """Returns the layout of a CSV file with the names of the columns.
 
+    The name of a column is empty if the header has none for it. Such a column is not read: often it
+    is the index of a pandas table, or nothing after a delimiter at the end of each line.
+
     Args:
         file: the file.
         style: as the user says or as it was detected.
@@ -56,6 +68,8 @@ def name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
         file, style.delimiter, style.encoding, style.limits.max_row_mib << 20
     )
     fields = [field.strip() for field in fields]
+    if style.header != "no" and not style.columns and style.label not in fields:
+        _refuse_late_header(file, style)
     has_header = style.header == "yes" or (
         style.header == "auto"
         and (
@@ -70,15 +84,31 @@ def name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
             f"--columns: {len(names)} names, and {file.path} has {len(fields)} fields; "
             f"name each, and check --delimiter (now {style.delimiter!r})"
         )
+    if names and has_header and names != fields:
+        # Training would look for these names in the header.
+        found = ", ".join(filter(None, fields))
+        raise UserError(
+            f"--columns: {file.path} has a header line, with the names {found:.200}; "
+            "write other names into this line, or give --header=no if it is a row"
+        )
     if not names:
         names = fields if has_header else [f"column_{n + 1}" for n in range(len(fields))]
-    twice = [name for name in names if names.count(name) > 1 or not name]
+    twice = [name for name in names if name and names.count(name) > 1]
     if twice:
-        raise UserError(
-            f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
-            "name the columns with --columns"
-        )
+        where = "in the header line" if has_header else "in --columns"
+        raise UserError(f"{file.path}: column name {twice[0]!r} appears twice; rename one {where}")
     return _lay_out(names, lines if has_header else 0, style)
+
+
+def _refuse_late_header(file: DataFile, style: CsvStyle) -> None:
+    """Raises if one of the rows after the first one names the label: lines precede the header."""
+    rows = iterate_fields(file, style.delimiter, style.encoding, style.limits.max_row_mib << 20)
+    for fields, line in itertools.islice(rows, 1, FIRST_ROWS):
+        if len(fields) > 1 and style.label in [field.strip() for field in fields]:
+            raise UserError(
+                f"{file.path}: the header, which names {style.label}, is line {line}; remove the "
+                "lines before it"
+            )
 
 
 def _lay_out(names: list[str], skip_lines: int, style: CsvStyle) -> CsvLayout:
@@ -110,7 +140,7 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
     Raises:
         UserError: the file cannot be read.
     """
-    types = pa.schema([(name, pa.string()) for name in layout.columns])
+    types = pa.schema([(name, pa.string()) for name in layout.columns if name])
     _, before = find_start(file, layout)
     try:
         for batch in open_reader(file, layout, types):
@@ -119,7 +149,8 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
             before += batch.num_rows
             yield batch
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-        detail = HIDDEN_DETAIL if hides(None) else " ".join(str(error).split())[:200]
+        detail = describe_width(str(error), None) or " ".join(str(error).split())[:200]
+        detail = HIDDEN_DETAIL if hides(None) else detail
         raise UserError(
             f"{file.path}: cannot be read as CSV: {detail}; correct it, or check --delimiter "
             f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
@@ -129,13 +160,13 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
 def _refuse_header(file: DataFile, layout: CsvLayout, batch: pa.RecordBatch, first: int) -> None:
     """Raises if one of the rows, the first of which has a number, is the header."""
     rows = np.arange(batch.num_rows)
-    for name, column in zip(layout.columns, batch.columns):
+    for name, column in zip(batch.schema.names, batch.columns):
         if not len(rows):
             return
         # A file that was appended may begin with a byte order mark.
         words = pc.utf8_trim(column.take(pa.array(rows)), " \ufeff")
         rows = rows[np.asarray(pc.equal(words, name).fill_null(False))]
-    if len(rows) and len(layout.columns) > 1:
+    if len(rows) and batch.num_columns > 1:
         raise UserError(f"{file.path}: row {first + rows[0]} is the header again; remove it")
 
 

@@ -1,5 +1,6 @@
 """How messages show a value of the data, or what they show instead."""
 
+import re
 from typing import Any, Optional
 
 from trainer.errors import redacts_data
@@ -32,6 +33,27 @@ def quote_cell(value: Any, schema: Optional[Schema], name: str) -> str:
     if isinstance(value, bytes):
         value = value.decode(errors="backslashreplace")
     return str(value) if isinstance(value, float) else repr(value)[:80]
+
+
+def describe_width(message: str, schema: Optional[Schema]) -> str:
+    """Returns which row has too many or too few fields, if an error message of Arrow says so.
+
+    Args:
+        message: of the error.
+        schema: columns whose values may be hidden; None: there is none.
+
+    Returns:
+        A clause; "" for another error.
+    """
+    found = re.match(
+        r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", message, re.S
+    )
+    if not found:
+        return ""
+    row, expected, got, text = found.groups()
+    return (
+        f"row {row} has {got} fields instead of {expected}: {quote_cell(text.strip(), schema, '')}"
+    )
 
 
 def _name_type(value: Any) -> str:

@@ -18,7 +18,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
-from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
+from trainer.inputs.cell_text import HIDDEN_DETAIL, describe_width, hides, quote_cell
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
     TYPE_NAMES,
@@ -72,6 +72,23 @@ def read_first_fields(
     Raises:
         UserError: the file cannot be read.
     """
+    return next(iterate_fields(file, delimiter, encoding, block_bytes), ([], 0))
+
+
+def iterate_fields(
+    file: DataFile, delimiter: str, encoding: str, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[list[str], int]]:
+    """Yields the fields of the first nonblank rows, each with the number of lines up to its end.
+
+    Args:
+        file: what to read.
+        delimiter: text between fields.
+        encoding: of the text.
+        block_bytes: longest line, in characters.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
     try:
         # Replace bytes that cannot be decoded: Arrow will find them later and report their row.
         known = "utf-8-sig" if encoding == "utf-8" else encoding
@@ -80,7 +97,9 @@ def read_first_fields(
             io.TextIOWrapper(content, encoding=known, errors="replace", newline="") as stream,
         ):
             reader = csv.reader(limit_lines(stream, block_bytes), delimiter=delimiter)
-            return next((fields for fields in reader if fields), []), reader.line_num
+            for fields in reader:
+                if fields:
+                    yield fields, reader.line_num
     except BridgeError as error:
         raise UserError(f"{file.path}: {error}; {_LONG_ROW_REMEDY}") from error
     except (OSError, EOFError, zlib.error, csv.Error) as error:
@@ -355,22 +374,18 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
         if value and value.group(1) == f"'{name}'":
             return f"{file.path}: row {found.group(2)} is the header again; remove it"
         remedy = "fix the value, or name it in the schema's missing_values"
-        if found.group(2) == "1":
+        if schema.columns[name].raw_type == "string":
+            remedy = "give the encoding of the file, such as --data.encoding=cp1252"
+        elif found.group(2) == "1":
             remedy += f"; in a header, write the names of the schema, such as {name}"
         problem = f"{value.group(1)[:80]!s} is not" if value and shown else "the value is not"
         return (
             f"{file.path}: row {found.group(2)}, column {name}: "
             f"{' '.join(problem.split())} {TYPE_NAMES[schema.columns[name].raw_type]}; {remedy}"
         )
-    found = re.match(
-        r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", message, re.S
-    )
-    if found:
-        row, expected, got, text = found.groups()
-        return (
-            f"{file.path}: row {row} has {got} fields instead of {expected}: "
-            f"{quote_cell(text.strip(), schema, '')}; fix the row, or check --data.delimiter"
-        )
+    width = describe_width(message, schema)
+    if width:
+        return f"{file.path}: {width}; fix the row, or check --data.delimiter"
     if _LONG_ROW in message:
         return f"{file.path}: a row is longer than a block; {_LONG_ROW_REMEDY}"
     detail = HIDDEN_DETAIL if hides(schema) else " ".join(message.split())

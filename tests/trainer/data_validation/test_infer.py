@@ -4,6 +4,7 @@ import decimal
 import json
 import math
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow.parquet
 import pytest
 import yaml
 
+from trainer import task as task_command
 from trainer.config import commands
 from trainer.inputs.hashing import hash_strings
 from trainer.inputs.row_sample import SAMPLE_ROWS, RowSample
@@ -456,6 +458,17 @@ def test_without_a_column_to_train_with_no_job_is_proposed(tmp_path, capsys):
     assert Schema.model_validate(yaml.safe_load(output.read_text())).used_features == []
 
 
+def test_the_proposed_command_fits_a_table_of_free_text(tmp_path, capsys):
+    data, output = tmp_path / "a.csv", tmp_path / "schema.yaml"
+    rows = (f"this is the text number {n} of these,{n % 2}\n" for n in range(300))
+    data.write_text("t,y\n" + "".join(rows))
+    assert main(["infer", f"--data={data}", "--label=y", f"--output={output}"]) == 0
+    (command,) = re.findall(r"trainer.task (.*?)\n  --eval_share", capsys.readouterr().out, re.S)
+    flags = shlex.split(command.replace("\\\n", "").replace("jobs/first", str(tmp_path / "job")))
+    assert "--model.type=dnn" in flags
+    assert task_command.main([*flags, "--max_steps=2", "--dry_run"]) == 0
+
+
 def test_infinite_numbers_are_missing_values(make, tmp_path, capsys):
     rows = [{"x": n / 7, "z": n / 3, "y": n % 2} for n in range(300)]
     for number, word in ((3, "inf"), (70, "-inf"), (71, " Infinity"), (90, "-inf")):
@@ -507,6 +520,48 @@ def test_words_in_a_column_of_numbers_are_named(make, tmp_path, capsys):
     )
 
 
+def test_numbers_that_may_mean_a_missing_value_are_doubted(make, tmp_path, capsys):
+    rows = [
+        {
+            "low": -999 if n % 9 == 0 else n / 700,
+            "high": 99 if n % 8 == 0 else n % 21,
+            "near": 99 if n % 8 == 0 else n % 90,
+            "y": n % 2,
+        }
+        for n in range(300)
+    ]
+    _, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    out = capsys.readouterr().out
+    assert "column low: -999 is far from all other values; if it means that there is no" in out
+    assert "column high: 99 is far from all other values" in out and "column near" not in out
+    assert text.count("'-999' to missing_values") == 1
+
+
+def test_classes_that_may_be_mistakes_are_named(make, tmp_path, capsys):
+    words = ["no", "yes"] * 60 + ["Yes ", "NA", "NA", "maybe"]
+    rows = [{"x": n / 7, "y": word} for n, word in enumerate(words)]
+    path = make.csv(tmp_path / "a.csv", rows)
+    _infer(tmp_path, path, "y")
+    out = capsys.readouterr().out
+    assert "'yes', 'Yes ' differ only in blanks or in upper and lower case" in out
+    assert "If NA means no label, add it to missing_values" in out
+    assert "5 classes: 'no' 48 %, 'yes' 48 %, NA 2 %, 'Yes ' 1 %, maybe 1 %." in out
+    assert "Classes with fewer than 5 rows: NA 2, 'Yes ' 1, maybe 1." in out
+
+
+def test_a_column_without_a_name_is_left_out(make, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    # The index of a pandas table, and delimiters at the end of each line.
+    lines = [f"{n},{n / 7},{n % 2},," for n in range(30)]
+    path.write_text("\n".join([",x,y,,", *lines]) + "\n")
+    schema, text = _infer(tmp_path, path, "y")
+    assert list(schema.columns) == ["x", "y"]
+    line = "a column without a name: left out; to use it, name it in the header line"
+    assert line in text and line in capsys.readouterr().out
+    job = make.prepare(make.config(rows=[str(path)]), schema)
+    assert job.train_scan.statistics.num_rows == 30
+
+
 def test_bad_input(make, tmp_path, capsys):
     path = make.csv(tmp_path / "a.csv", make.rows(50))
     assert "did you mean bought?" in _refused(capsys, "infer", f"--data={path}", "--label=bougth")
@@ -514,7 +569,12 @@ def test_bad_input(make, tmp_path, capsys):
     assert "no file matches" in _refused(capsys, "infer", "--data=none.csv", "--label=a")
     assert "no such flag; did you mean --label?" in _refused(capsys, "infer", "--lable=a")
     assert "no such command" in _refused(capsys, "guess")
+    assert "did you mean bought?" in _refused(capsys, "infer", f"--data={path}", "--label=BOUGHT")
     assert "2 names" in _refused(capsys, "infer", f"--data={path}", "--label=a", "--columns=a,b")
+    names = ",".join(f"c{n}" for n in range(len(make.rows(1)[0])))
+    assert "has a header line, with the names id, age, " in _refused(
+        capsys, "infer", f"--data={path}", "--label=c1", f"--columns={names}"
+    )
     kept = tmp_path / "kept.yaml"
     kept.write_text("mine")
     assert "--overwrite" in _refused(
@@ -530,8 +590,17 @@ def test_bad_input(make, tmp_path, capsys):
         capsys, "infer", f"--data={tmp_path / 'torn.parquet'}", "--label=a"
     )
     (tmp_path / "torn.csv").write_text("a,b\n1,2\n3\n")
-    assert "cannot be read as CSV" in _refused(
+    assert "cannot be read as CSV: row 3 has 1 fields instead of 2: '3'; correct it" in _refused(
         capsys, "infer", f"--data={tmp_path / 'torn.csv'}", "--label=b"
+    )
+    for before in ("sep=,\n", "# sales\n# 2020\n", "sales,\n,\n"):
+        (tmp_path / "late.csv").write_text(f"{before}a,b\n1,2\n3,4\n")
+        assert f"names b, is line {before.count(chr(10)) + 1}; remove the lines before" in _refused(
+            capsys, "infer", f"--data={tmp_path / 'late.csv'}", "--label=b"
+        )
+    (tmp_path / "twice.csv").write_text("a,a,b\n1,2,3\n")
+    assert "column name 'a' appears twice; rename one in the header line" in _refused(
+        capsys, "infer", f"--data={tmp_path / 'twice.csv'}", "--label=b"
     )
     joined = tmp_path / "joined.csv"
     for mark in ("", "\ufeff"):
