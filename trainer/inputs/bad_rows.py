@@ -220,6 +220,10 @@ def find_faults(
         if column.image is not None:
             yield from _find_image_faults(array, name)
     yield from _find_multivalent_faults(batch, schema, names)
+    weight = schema.weight
+    if weight is not None and weight in names:
+        array = batch.column(weight)
+        yield from _find_negative(array, weight, "the weight of a row", "fix the value")
     for label in schema.labels:
         for name in label.all_columns:
             if name in names:
@@ -308,6 +312,15 @@ def _find_length_faults(
             yield Fault(name, "other length", text, "fix the row"), pa.array(wrong)
 
 
+def _find_negative(
+    array: pa.Array, name: str, what: str, remedy: str
+) -> Iterator[tuple[Fault, pa.Array]]:
+    negative = pc.less(array, 0).fill_null(False)
+    if pc.any(negative).as_py():
+        text = f"{{value}} is below 0, which {what} cannot be"
+        yield Fault(name, "negative", text, remedy), negative
+
+
 def _find_label_faults(
     array: pa.Array, name: str, label: Label, schema: Schema
 ) -> Iterator[tuple[Fault, pa.Array]]:
@@ -316,12 +329,7 @@ def _find_label_faults(
         yield fault, pc.is_null(array)
     remedy = "fix the value or the schema's label"
     if label.loss == "poisson":
-        negative = pc.less(array, 0).fill_null(False)
-        if pc.any(negative).as_py():
-            yield (
-                Fault(name, "negative", "{value} is below 0, which a count cannot be", remedy),
-                negative,
-            )
+        yield from _find_negative(array, name, "a count", remedy)
     # Each column of a multi-label target is 0 or 1.
     classes = (0, 1) if label.columns else label.classes
     if not classes:

@@ -219,6 +219,12 @@ def test_the_header_option(make, tmp_path):
     assert got["s"].tolist() == [b"x"]
 
 
+def test_a_negative_weight_is_refused(make, tmp_path):
+    schema = _small().model_copy(update={"weight": "a"})
+    with pytest.raises(UserError, match="row 3, column a: -1.0 is below 0, which the weight of a"):
+        _read_text(make, tmp_path, "a,n,s,y\n0,2,x,3\n-1,2,x,3\n", schema)
+
+
 NO_DEFAULT = {"a": {"type": "float"}, "n": {"type": "int"}}
 BAD_CSV = {
     "text for a float": ("a,n,s,y\n1,2,x,3\nzz,5,6,7\n", {}, ["row 3", "column a", "'zz'"]),
@@ -235,7 +241,11 @@ BAD_CSV = {
     ),
     "no float": ("a,n,s,y\n1,2,x,3\n,2,x,3\n", NO_DEFAULT, ["row 3", "column a", "default"]),
     "no int": ("a,n,s,y\n1,,x,3\n", NO_DEFAULT, ["row 2", "column n", "default"]),
-    "latin-1": ("a,n,s,y\n1,2,ü,3\n".encode("latin-1"), {}, ["row 2", "column s", "UTF-8"]),
+    "latin-1": (
+        "a,n,s,y\n1,2,ü,3\n".encode("latin-1"),
+        {},
+        ["row 2", "column s", "UTF-8", "such as --data.encoding=cp1252"],
+    ),
     "no such column": ("a,n,t,y\n1,2,x,3\n", {}, ["no column 's'", "it has a, n, t, y"]),
     "near column": ("a,n,s,yy\n1,2,x,3\n", {"yyy": {"type": "float"}}, ["did you mean yy?"]),
     "column twice": ("a,n,s,y,a\n1,2,x,3,4\n", {}, ["column 'a'", "twice"]),
