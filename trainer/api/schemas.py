@@ -51,12 +51,12 @@ class InferredSchema(NamedTuple):
         return Path(path)
 
 
-def infer_schema(data: Union[tables.Table, tables.Files], label: str) -> InferredSchema:
+def infer_schema(data: Union[tables.Table, tables.Files], label: Union[str, int]) -> InferredSchema:
     """Infers a schema from data, as `python -m trainer.schema infer` does.
 
     Args:
         data: a table, or names of CSV, JSON lines, Parquet or TFRecord files.
-        label: the column to predict.
+        label: the column to predict; a number if the columns of a pandas frame have numbers.
 
     Returns:
         The schema. It describes columns, not values: edit its text as a file, or replace parts of
@@ -67,13 +67,13 @@ def infer_schema(data: Union[tables.Table, tables.Files], label: str) -> Inferre
     """
     if tables.is_files(data):
         names = tables.list_files(data)
-        return _infer(InferRequest(find_files(names, "auto", "data"), names, label))
+        return _infer(InferRequest(find_files(names, "auto", "data"), names, str(label)))
     table = tables.to_arrow(data, "data")
     with tempfile.TemporaryDirectory(prefix="infer-") as folder:
         path = tables.write_table(table, Path(folder), "data")
         with tables.named_as("data", path):
             files = find_files([str(path)], "parquet", "data")
-            return _infer(InferRequest(files, ["a table"], label))
+            return _infer(InferRequest(files, ["a table"], str(label)))
 
 
 def _infer(request: InferRequest) -> InferredSchema:

@@ -170,13 +170,22 @@ def write_table(table: pa.Table, folder: Path, name: str) -> Path:
         name: first part of the file's name.
 
     Raises:
-        UserError: the file cannot be written.
+        UserError: the file cannot be written, or cannot have values of such a type.
     """
     # Imported here, because the import takes a fifth of a second.
     import pyarrow.parquet as pq
 
     buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
+    try:
+        pq.write_table(table, buffer)
+    except (pa.ArrowException, OSError) as error:
+        column = next(filter(lambda each: not _is_writable(each), table.schema), None)
+        if column is None:
+            raise
+        raise UserError(
+            f"{name}: column {column.name}: values of type {str(column.type)[:80]} cannot be "
+            "written to a file; convert them to text, or leave the column out"
+        ) from error
     content = buffer.getvalue()
     path = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
     try:
@@ -187,3 +196,14 @@ def write_table(table: pa.Table, folder: Path, name: str) -> Path:
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; choose another --job_dir") from error
     return path
+
+
+def _is_writable(column: pa.Field) -> bool:
+    """Returns whether Parquet files can contain a column; they cannot contain pandas.cut's."""
+    import pyarrow.parquet as pq
+
+    try:
+        pq.write_table(pa.schema([column]).empty_table(), pa.BufferOutputStream())
+    except (pa.ArrowException, OSError):
+        return False
+    return True

@@ -1,10 +1,11 @@
 """trainer.api.tables: other libraries' tables as Arrow tables, and back."""
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import trainer
-from trainer.api.tables import convert_like, to_arrow
+from trainer.api.tables import convert_like, to_arrow, write_table
 
 pytestmark = pytest.mark.newest
 
@@ -18,3 +19,12 @@ def test_tables_keep_their_values():
     assert to_arrow(table.to_pylist(), "data").to_pylist() == table.to_pylist()
     with pytest.raises(trainer.UserError, match="give each column values of one type"):
         to_arrow({"a": [1, "x"]}, "data")
+
+
+@pytest.mark.quick
+def test_a_column_that_no_file_can_contain_is_named(tmp_path):
+    # As pandas.cut gives: categories that are no scalars.
+    categories = pa.DictionaryArray.from_arrays([0, 0], [{"left": 0, "right": 1}])
+    table = pa.table({"x": [1, 2], "bin": categories})
+    with pytest.raises(trainer.UserError, match="data: column bin: values of type .* convert them"):
+        write_table(table, tmp_path, "data")
