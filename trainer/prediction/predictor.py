@@ -114,9 +114,12 @@ def _to_array(
             fits = False
         if not fits:
             schema = find_schema()
+            remedy = "fix the value"
+            if value is None and dtype.is_floating:
+                remedy = "for a missing number, give NaN"
             raise UserError(
                 f"row {number}, {name}: {quote_cell(value, schema, name)} is not one {dtype.name}; "
-                "fix the value"
+                f"{remedy}"
             )
     array: np.ndarray = bridge.tf.constant(values, dtype).numpy()
     return array

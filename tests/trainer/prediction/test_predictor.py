@@ -39,7 +39,7 @@ def test_the_command_prints_a_prediction_per_row(export, capsys):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"age": None}, ["age"]),
+        ({"age": None}, ["age", "give NaN"]),
         ({"age": "old"}, ["age", "'old'"]),
         ({"age": [1.0, 2.0]}, ["age"]),
         ({"level": 1.5}, ["level", "1.5"]),
