@@ -42,8 +42,8 @@ EXPORT_FOLDER = "export"
 # The best value so far, in the folder of the exporter `best`. It decides whether to export.
 BEST_STATE = "best.json"
 # Checksums of the data in METRICS_LOG and BEST_STATE.
-TRAIN_DATA = "train_data"
-EVAL_DATA = "eval_data"
+TRAIN_DATA_KEY = "train_data"
+EVAL_DATA_KEY = "eval_data"
 # The model for TensorFlow Model Analysis.
 EVAL_MODEL_FOLDER = "eval_model"
 # The report of python -m trainer.evaluate.

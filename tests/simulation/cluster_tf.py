@@ -155,7 +155,7 @@ class Training:
 
     def __init__(self, role, cluster, folder, *, max_steps, is_synchronous, monitor):
         self.role, self.process, self.plan = role, role.process, role.story.plan
-        self.config = SimpleNamespace(session_config=None)
+        self.config, self.model_dir = SimpleNamespace(session_config=None), str(folder)
         self._cluster, self._folder = cluster, Path(folder)
         self._max_steps, self._is_synchronous = max_steps, is_synchronous
         self._monitor = monitor

@@ -11,7 +11,7 @@ from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_layout import BEST_STATE, EVAL_DATA
+from trainer.job_layout import BEST_STATE, EVAL_DATA_KEY
 
 
 class BestExporter(estimator.Exporter):
@@ -94,7 +94,7 @@ class BestExporter(estimator.Exporter):
             checkpoint_path=checkpoint_path,
         )
         step = int(eval_result["global_step"])
-        data = {} if self._eval_data is None else {EVAL_DATA: self._eval_data}
+        data = {} if self._eval_data is None else {EVAL_DATA_KEY: self._eval_data}
         storage.write_json(state, {"metric": self._metric, "value": value, "step": step, **data})
         _remove_old_exports(export_path, self._keep)
         return exported

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
-from trainer.job_layout import EVAL_DATA, METRICS_LOG, TRAIN_DATA
+from trainer.job_layout import EVAL_DATA_KEY, METRICS_LOG, TRAIN_DATA_KEY
 from trainer.storage.files import append_lines
 
 
@@ -72,7 +72,11 @@ class MetricsLog:
         """
         lines = self._read("eval")
         if data is None:
-            data = {EVAL_DATA: lines[-1][EVAL_DATA]} if lines and EVAL_DATA in lines[-1] else {}
+            data = (
+                {EVAL_DATA_KEY: lines[-1][EVAL_DATA_KEY]}
+                if lines and EVAL_DATA_KEY in lines[-1]
+                else {}
+            )
         return [
             _drop_data(line)
             for line in lines
@@ -95,7 +99,9 @@ class MetricsLog:
 
 
 def _drop_data(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in line.items() if name not in (TRAIN_DATA, EVAL_DATA)}
+    return {
+        name: value for name, value in line.items() if name not in (TRAIN_DATA_KEY, EVAL_DATA_KEY)
+    }
 
 
 def _parse(line: str) -> Optional[dict[str, Any]]:

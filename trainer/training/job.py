@@ -24,7 +24,7 @@ from trainer.inputs.scan import Scan
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.inputs.split import build_split
 from trainer.job_dir import compatibility, input_runs
-from trainer.job_layout import EVAL_DATA, TRAIN_DATA
+from trainer.job_layout import EVAL_DATA_KEY, TRAIN_DATA_KEY
 from trainer.metrics.catalogue import choose_direction
 from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
@@ -339,7 +339,7 @@ def checksum_inputs(job: Job) -> dict[str, int]:
     Args:
         job: names the files.
     """
-    files = {TRAIN_DATA: job.train_files, EVAL_DATA: job.eval_files}
+    files = {TRAIN_DATA_KEY: job.train_files, EVAL_DATA_KEY: job.eval_files}
     return {name: checksum_data(found) for name, found in files.items()}
 
 

@@ -8,7 +8,7 @@ from trainer.cluster.strategies import SYNCHRONOUS, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.job_dir.metrics_log import MetricsLog
-from trainer.job_layout import EVAL_DATA
+from trainer.job_layout import EVAL_DATA_KEY
 from trainer.phase_timer import Times, TimesHook, TimesListener
 from trainer.signals import SignalWatch
 from trainer.training.divergence import FiniteListener
@@ -111,7 +111,10 @@ class Monitor:
         counted = ""
         if stop.patience_evals is not None and len(log.read_comparable(data)) < num_all:
             counted = "stop.patience_evals counts from here"
-        if EVAL_DATA in data and len(log.read_comparable({EVAL_DATA: data[EVAL_DATA]})) < num_all:
+        if (
+            EVAL_DATA_KEY in data
+            and len(log.read_comparable({EVAL_DATA_KEY: data[EVAL_DATA_KEY]})) < num_all
+        ):
             self._session.console.log(
                 "evaluation data: they differ from those of earlier evaluations; the best one is "
                 f"chosen among those on the same data{counted and f', and {counted}'}"

@@ -23,7 +23,7 @@ from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints
 from trainer.job_dir.exported import write_description
-from trainer.job_layout import CLUSTER_FOLDER, EVAL_DATA
+from trainer.job_layout import CLUSTER_FOLDER, EVAL_DATA_KEY
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
@@ -376,7 +376,7 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
 
 def _build_exporters(job: Job, best: BestMetric) -> list[Any]:
     assets = write_description(job.config, job.schema, job.statistics)
-    data = (best.data or {}).get(EVAL_DATA)
+    data = (best.data or {}).get(EVAL_DATA_KEY)
     return build_exporters(
         job.config.export, _make_receiver_fn(job), best.name, best.direction, assets, data
     )

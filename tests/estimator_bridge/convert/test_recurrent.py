@@ -110,7 +110,7 @@ def test_recurrent_estimators(name, tmp_path):
     built.train(make_input_fn(12))
     plan, converted = convert(built)
     assert converted.notes == [] and plan.deep_optimizer.options["clipnorm"] == 5.0
-    rows = read_input_fn(make_input_fn(4), plan.inputs, NUM_ROWS)
+    rows = read_input_fn(make_input_fn(4), plan.inputs, NUM_ROWS, plan.head)
     assert set(rows.sparse) == {"word", "city", "kind", "size", "pair"}
     path = tf.train.latest_checkpoint(built.model_dir)
     expected, _ = predict_checkpoint(built, path, rows, rows.sparse)

@@ -246,7 +246,9 @@ def test_every_file_of_a_job_is_in_the_list(job):
     named = {
         value
         for name, value in vars(job_layout).items()
-        if name.isupper() and isinstance(value, str) and not name.endswith(("_FOLDER", "_STEM"))
+        if name.isupper()
+        and isinstance(value, str)
+        and not name.endswith(("_FOLDER", "_KEY", "_STEM"))
     }
     listed = {name.rpartition("/")[2] for name in job.list_readers()}
     assert named <= listed | WRITTEN_ONLY
