@@ -334,8 +334,8 @@ def test_weights_are_compared_and_other_exports_are_left_out(tmp_path, monkeypat
     receiver_fn = load_function(f"{name}:receiver_fn", "--input_fn")
     built.export_saved_model(f"{built.model_dir}/export/all", receiver_fn)
     estimator, rows = f"--estimator={name}:build", f"--input_fn={name}:input_fn"
-    assert command.main([estimator, rows, "--output=model.keras", "--emit_code=code.py"]) == 0
-    written = runpy.run_path("code.py")
+    assert command.main([estimator, rows, "--output=model.keras", "--emit_code=written.py"]) == 0
+    written = runpy.run_path("written.py")
     names = ("one/logits", "two/predictions", "three/logits")
     labels = {name: np.ones((4, 1)) for name in names}
     # The weights of the rows are those of the first head only.

@@ -307,11 +307,11 @@ def test_a_baseline_is_verified(reduction, tmp_path, monkeypatch, capsys):
     input_fn = load_function(f"{name}:input_fn", "--input_fn")
     load_function(f"{name}:build", "--estimator")().train(input_fn)
     flags = [f"--estimator={name}:build", f"--input_fn={name}:input_fn"]
-    assert command.main([*flags, "--output=model.keras", "--emit_code=code.py"]) == 0
+    assert command.main([*flags, "--output=model.keras", "--emit_code=written.py"]) == 0
     is_scaled = reduction == "weighted_sum_by_nonzero_weights"
     assert ("scales the weights" in capsys.readouterr().err) == is_scaled
     weights = {"logits": np.float32([2, 0, 1, 0])}
-    make_dataset = runpy.run_path("code.py")["make_dataset"]
+    make_dataset = runpy.run_path("written.py")["make_dataset"]
     batches = make_dataset({}, {"logits": np.ones((4, 1))}, weights, 4, shuffle=False)
     (_, _, found), *_ = batches.as_numpy_iterator()
     assert found["logits"].tolist() == ([4, 0, 2, 0] if is_scaled else [2, 0, 1, 0])
