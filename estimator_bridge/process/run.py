@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import era, install, profiling, tf1
+from .. import era, install, tf1
 from ..command_line import current_folder
 from ..era import advice, choice
 from ..errors import BridgeError
@@ -263,6 +263,15 @@ def _run(
             notebooks.run(target.name, cells, module)
 
 
+def _measured(profile: str) -> contextlib.AbstractContextManager[None]:
+    """Returns what reports the times of sessions at its end, if that is wanted."""
+    if not profile:
+        return contextlib.nullcontext()
+    from .. import profiling
+
+    return profiling.report_at_end()
+
+
 def _own_frames_removed(traceback: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
     """Returns the traceback without the bridge's own first frames."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
@@ -312,7 +321,7 @@ def main(argv: list[str]) -> int:
         sources = [cell.source for cell in cells or ()]
         python_2.complete(main_module, sources or [python_2.read_source(_find_source(target))])
     try:
-        with profiling.report_at_end() if target.profile else contextlib.nullcontext():
+        with _measured(target.profile):
             _run(target, cells, main_module)
     except SystemExit:
         raise

@@ -16,12 +16,9 @@ __all__ = ["Division", "divide"]
 Interval = tuple[float, float]
 
 # Operations that wait for the next batch.
-_INPUT = re.compile(
-    r"(Iterator|MultiDeviceIterator)GetNext|(Queue|Stage|Barrier)\w*(Dequeue|Unstage|TakeMany)"
-    r"|QueueDequeue|Unstage|ReaderRead"
-)
+_INPUT = re.compile("(MultiDevice)?IteratorGetNext|QueueDequeue|BarrierTakeMany|Unstage|ReaderRead")
 # Operations that wait for another device or process.
-_WAITING = re.compile(r"_?(Host)?Recv|RecvTensor|Collective|Nccl|.*(TakeGrad|BarrierTakeMany)")
+_WAITING = re.compile("_?(Host)?Recv|Collective|Nccl|.*TakeGrad")
 # Operations whose parts are listed as well.
 _CONTAINERS = re.compile(
     r"(Stateful|Stateless|TPU)?PartitionedCall|RemoteCall|(Stateless)?(If|Case|While)|"
