@@ -1,6 +1,6 @@
-"""Writes the table of names in docs/migration.md from the audit's table of symbols.
+"""Writes the table of names in docs/migration_names.md from the audit's table of symbols.
 
-python tools/migration_table.py docs/migration.md
+python tools/migration_table.py docs/migration_names.md
 """
 
 import json
@@ -16,7 +16,7 @@ def render() -> str:
     """Returns the table as Markdown, one row per name, sorted by name."""
     names = json.loads((SYMBOLS / "estimator.json").read_text(encoding="utf-8"))
     traps = json.loads((SYMBOLS / "traps.json").read_text(encoding="utf-8"))
-    rows = ["| name | API | in Keras | mind |", "|---|---|---|---|"]
+    rows = ["| name | API | in Keras | traps |", "|---|---|---|---|"]
     for name in sorted(names, key=str.lower):
         entry = names[name]
         views = " ".join(entry["views"])

@@ -12,7 +12,7 @@ kernel.
 Its optimizer of functional control flow moves operations into the branch of a `tf.cond` that needs
 them. Each session spends time on it, but few programs have such operations: TensorFlow's documents
 say that what is computed outside of a branch is always computed.
-docs/speed.md has the figures.
+docs/speed_measured.md has the figures.
 """
 
 import functools

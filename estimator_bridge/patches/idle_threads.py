@@ -4,7 +4,7 @@ Such a thread spins before it sleeps, and each turn searches the queues of all t
 use up to a sixth of their processor time for that. Those that share the work of one operation still
 spin, because an operation waits for all of them, and a thread that has to be woken is late.
 
-docs/speed.md has the figures.
+docs/speed_measured.md has the figures.
 """
 
 from typing import Any

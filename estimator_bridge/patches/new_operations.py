@@ -6,7 +6,7 @@ Here the definition of a type is read once. An operation whose inputs are tensor
 few numbers, and whose attributes have values that the definition allows, is added directly. All
 others, and those with an error, take TensorFlow's own way.
 
-docs/speed.md has the figures.
+docs/speed_measured.md has the figures.
 """
 
 import functools

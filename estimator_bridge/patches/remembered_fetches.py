@@ -2,7 +2,7 @@
 
 The steps of a training have the same fetches, and a MonitoredSession adds those of its hooks. In
 each step TensorFlow goes through them: it looks up their operations in the graph, and plans how the
-results get the structure of the fetches. docs/speed.md has the cost.
+results get the structure of the fetches. docs/speed_measured.md has the cost.
 """
 
 import functools
