@@ -214,7 +214,7 @@ def main():
         others = DataSet("flights, 73 other days", schema, train, args.flights / "eval*")
         alarming = [*sets, others]
     text = [
-        "| data | rows of a period | checks of a column | false alarms | reports with one |",
+        "| data | rows of a period | checks of a column | false alarms | false reports |",
         "|---|---|---|---|---|",
         *(line for data in alarming for line in measure_alarms(data)),
         "",

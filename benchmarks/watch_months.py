@@ -223,7 +223,7 @@ def main():
 
 def write_table(months, lines, alarms, target):
     text = [
-        f"| runs until it is told, month: | {' | '.join(map(str, months))} |",
+        f"| runs until the fault is reported, month: | {' | '.join(map(str, months))} |",
         f"|---{'|---' * len(months)}|",
         *(f"| {fault} | {' | '.join(found)} |" for fault, found in lines.items()),
     ]

@@ -113,9 +113,9 @@ def load(path: Union[str, Path], *, options: Optional[Mapping[str, Any]] = None)
     """Loads a model that can predict.
 
     Args:
-        path: folder of a job, on this machine or gs://; its newest export of best, or otherwise of
-            final or of latest, is loaded. Or the folder of one export; or that of an exporter,
-            whose newest export is loaded.
+        path: folder of a job, on this machine or gs://; the newest export in its export/best,
+            otherwise in export/final or export/latest, is loaded. Or the folder of one export; or
+            that of an exporter, whose newest export is loaded.
         options: options of the section storage, for gs:// paths, such as
             {"storage.reader": "client"}.
 

@@ -307,7 +307,11 @@ def parse_export_flags(
                 "folder of an export, of an exporter or of a job; may also be the first argument, "
                 "without --export=",
             ),
-            ("job_dir", "folder of a job: its newest export of best, otherwise of final or latest"),
+            (
+                "job_dir",
+                "folder of a job: the newest export in its export/best, otherwise in export/final "
+                "or export/latest",
+            ),
         ):
             flags.DEFINE_string(name, None, meaning, flag_values=values)
         define(values)

@@ -38,8 +38,8 @@ class ModelConfig(Section):
     )
     engine: Literal["auto", "fused", "canned"] = Field(
         "auto",
-        description="linear, dnn, wide_deep: fused is faster, canned is TensorFlow's own; "
-        "auto: fused if it supports the model",
+        description="implementation of linear, dnn and wide_deep: fused is faster, canned is "
+        "TensorFlow's; auto: fused if it supports the model",
     )
     hidden_units: Layers = Field(
         (128, 64),

@@ -245,8 +245,8 @@ def _define(values: flags.FlagValues) -> None:
         (
             "candidate",
             None,
-            "folder of the export to judge, or of a job: its newest export of best, otherwise of "
-            "final or latest",
+            "folder of the export to judge, or of a job: the newest export in its export/best, "
+            "otherwise in export/final or export/latest",
         ),
         (
             "baseline",

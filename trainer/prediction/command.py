@@ -4,9 +4,10 @@ python -m trainer.predict jobs/census --data='new/*.csv' --output=predictions/
 python -m trainer.predict jobs/census/export/best/1700000000 \\
     --row='{"age": 39, ...}'
 
-For a job, its newest export of best is used, otherwise that of final or latest. --output names a
-file, or a folder with one shard for each input file. If the command is repeated, it skips the
-complete shards of unchanged inputs. The predictions include the schema's key.
+For a job, the newest export in export/best is used, otherwise that in export/final or
+export/latest. --output names a file, or a folder with one shard for each input file. If the command
+is repeated, it skips the complete shards of unchanged inputs. The predictions include the schema's
+key.
 Text is written unchanged. A spreadsheet program runs text that begins with = + - or @ as a formula:
 if you open predictions of data from others with one, add --escape_formulas.
 """

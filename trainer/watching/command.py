@@ -274,7 +274,7 @@ def _describe_columns(plans: Plans) -> str:
 
 def _define(values: flags.FlagValues) -> None:
     for name, default, meaning in (
-        ("state", None, "folder of what has been read and of the report, local or gs://"),
+        ("state", None, "folder for the counts so far and the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),
         ("served_version", None, "version of --export in the log; unset: the name of its folder"),
         ("unit", None, "column of the units that --compare assigns to versions; unset: the key"),
@@ -307,7 +307,7 @@ def _define(values: flags.FlagValues) -> None:
         flag_values=values,
     )
     flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
-    flags.DEFINE_enum("period", "day", list(PERIODS), "what is judged as one", flag_values=values)
+    flags.DEFINE_enum("period", "day", list(PERIODS), "rows judged together", flag_values=values)
     flags.DEFINE_integer(
         "reference_days",
         7,

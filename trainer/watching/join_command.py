@@ -130,9 +130,11 @@ def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
         ("requests", "logs: paths, globs, directories"),
         ("labels", "files of keys and labels"),
-        ("eval_by", "columns whose equal values stay in one file; unset: the key"),
+        ("eval_by", "columns: rows with equal values stay in one file; unset: the key"),
     ):
         flags.DEFINE_list(name, [], meaning, flag_values=values)
-    flags.DEFINE_float("eval_share", 0.2, "share that is evaluation rows", 0, 1, flag_values=values)
+    flags.DEFINE_float(
+        "eval_share", 0.2, "share of the keys for evaluation", 0, 1, flag_values=values
+    )
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
     commands.define_storage(values)
