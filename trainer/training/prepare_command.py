@@ -7,7 +7,8 @@
       --data.cache=gs://lake/cache --data.schema_file=schema.yaml \\
       --train_data='gs://lake/clicks'
 
-The flags after -- are those of the job. The results are stored in --data.cache, where jobs with the
+The flags after -- are those of the job; among them, --engine is short for --model.engine, and
+before --, it says what reads the files. The results are stored in --data.cache, where jobs with the
 same data, schema and options find them. A job of several processes uses only the check of the data,
 not the encoded rows; for such a job, --scan_only does not write them.
 """
