@@ -9,6 +9,8 @@ from trainer.metrics.catalogue import LOWER_IS_BETTER
 # Number of equal-width bins of the score. The model's own calibration error has the same number:
 # Guo et al., "On Calibration of Modern Neural Networks" (2017).
 CALIBRATION_BINS = 15
+# Of equal labels, rounding of the mean leaves at most this share of their mean square as variance.
+EQUAL_LABELS = 1e-24
 # Scores are clipped to EPSILON ... 1 - EPSILON before the logarithm, as in Keras.
 EPSILON = 1e-7
 # Newton's method ends when no coefficient changes by more than this, usually after 5 to 10
@@ -233,7 +235,7 @@ def measure_regression(
     return {
         "rmse": residual**0.5,
         "mae": float(np.average(np.abs(errors), weights=weights)),
-        "r2": 1 - residual / spread if spread > 0 else 0.0,
+        "r2": 1 - residual / spread if spread > EQUAL_LABELS * np.mean(labels**2) else 0.0,
     }
 
 

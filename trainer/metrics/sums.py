@@ -9,6 +9,8 @@ from trainer.metrics.slices import Predictions
 
 # Metrics that need the order of the scores, not only sums.
 RANKING = ("auc", "auc_precision_recall")
+# Of equal labels, rounding of the sums leaves at most this share of their mean square as variance.
+EQUAL_LABELS = 1e-13
 
 Values = dict[str, np.ndarray]
 
@@ -106,7 +108,7 @@ def measure_sums(
             total, squared, absolute, first, second = sums.T
             residual = squared / total
             spread = second / total - (first / total) ** 2
-            r2 = np.where(spread > 0, 1 - residual / spread, 0.0)
+            r2 = np.where(spread > EQUAL_LABELS * second / total, 1 - residual / spread, 0.0)
             return {"rmse": np.sqrt(residual), "mae": absolute / total, "r2": r2}
         total, hits, loss, positives, called, true_positives = sums.T
         assert gaps is not None

@@ -9,6 +9,8 @@ from trainer.schema import Label, Schema
 # Number of equal-width bins of the score, as in Guo et al., "On Calibration of Modern Neural
 # Networks" (2017).
 CALIBRATION_BINS = 15
+# Of equal labels, rounding of the sums leaves at most this share of their mean square as variance.
+EQUAL_LABELS = 1e-13
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -195,6 +197,6 @@ class RSquared(tf.keras.metrics.Metric):
         """Returns R² of all batches so far, a float32 scalar; 0 if all labels are equal."""
         rows, total, squares, residual = tf.unstack(self.sums)
         spread = squares - tf.math.divide_no_nan(total**2, rows)
-        return tf.cast(
-            tf.where(spread > 0, 1 - tf.math.divide_no_nan(residual, spread), 0.0), tf.float32
-        )
+        has_spread = spread > EQUAL_LABELS * squares
+        r2 = tf.where(has_spread, 1 - tf.math.divide_no_nan(residual, spread), 0.0)
+        return tf.cast(r2, tf.float32)

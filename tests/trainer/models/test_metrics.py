@@ -5,7 +5,9 @@ import pytest
 from sklearn import metrics as reference
 
 from estimator_bridge import tf
+from trainer.metrics.baselines import measure_regression
 from trainer.metrics.included import list_metrics
+from trainer.metrics.sums import measure_sums, tabulate_regression
 from trainer.models.metrics import CALIBRATION_BINS, make_metric_fn
 from trainer.schema import Schema
 
@@ -93,6 +95,15 @@ def test_r2_of_one_label_is_zero():
         _schema({}, "float", False), labels, {"predictions": labels[:, None]}, np.ones(ROWS)
     )
     assert (got["r2"], got["rmse"]) == (0, 0)
+    # The sums of these numbers are rounded.
+    labels, weights = np.full(ROWS, 0.1, np.float32), np.linspace(0.1, 3, ROWS)
+    for weighted in (False, True):
+        schema = _schema({}, "float", weighted)
+        got = _measure(schema, labels, {"predictions": labels[:, None] + 1}, weights)
+        assert (got["r2"], got["mae"]) == (0, pytest.approx(1))
+    table = tabulate_regression(labels, labels + 1, 0.3) * weights[:, None]
+    assert measure_sums("regression", 0.5, table.sum(axis=0)[None])["r2"] == 0
+    assert measure_regression(labels.astype(float), labels + 1, weights)["r2"] == 0
 
 
 def _calibration_error(labels, scores, weights):
