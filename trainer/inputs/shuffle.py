@@ -7,6 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 
+from trainer.errors import UserError
 from trainer.inputs.prefetch import prefetch
 
 # Column name → array; all arrays have the same first dimension, the rows.
@@ -229,6 +230,9 @@ class Epochs:
 
         Args:
             seed: seed of the shuffle.
+
+        Raises:
+            UserError: there are no rows.
         """
         epochs = itertools.count()
         if self._num_rows > self._window_rows:
@@ -237,7 +241,13 @@ class Epochs:
             )
         # All rows fit into one window, so read them only once and keep them.
         if self._all_rows is None:
-            self._all_rows = self._join(list(self._read(None)))
+            chunks = list(self._read(None))
+            if not chunks:
+                raise UserError(
+                    "data.train: none of its rows is for this process; give more rows, or train "
+                    "with fewer processes"
+                )
+            self._all_rows = self._join(chunks)
         for epoch in epochs:
             rng = np.random.default_rng([*seed, epoch])
             yield _shuffle(rng, self._all_rows) if self._window_rows > 1 else Window(self._all_rows)

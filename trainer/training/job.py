@@ -220,9 +220,10 @@ def prepare_inputs(
         config = complete_schedule(
             config, schema, max_steps, rows, console=console, is_alone=is_alone
         )
-    if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
+    filled = len(_list_filled(train_files, train_scan))
+    if cluster.num_trainers > 1 and filled < cluster.num_trainers:
         console.log(
-            f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
+            f"warning: {filled} training file(s) for {cluster.num_trainers} processes: "
             "each reads them all and takes its share of the rows; more files would read faster"
         )
     return Job(
@@ -303,8 +304,8 @@ def build_source(
 ) -> RowSource:
     """Returns this process's shard of the training rows, or all evaluation rows.
 
-    If there are at least as many training files as training processes, the files are divided among
-    the processes. Otherwise each process reads all files, and the rows are divided.
+    If there are at least as many files with training rows as training processes, these files are
+    divided among the processes. Otherwise each process reads all files, and the rows are divided.
 
     Args:
         job: names the files.
@@ -317,8 +318,9 @@ def build_source(
     number, count = cluster.trainer_id, cluster.num_trainers if training else 1
     shard = (0, 1)
     if count > 1:
-        if len(files) >= count:
-            files = files[number::count]
+        filled = _list_filled(files, scan)
+        if len(filled) >= count:
+            files = filled[number::count]
         else:
             shard = (number, count)
     num_rows = sum(scan.rows[file.path] for file in files)
@@ -331,6 +333,11 @@ def build_source(
         -(-num_rows // shard[1]),
         ReadOptions(names, shard=shard),
     )
+
+
+def _list_filled(files: Sequence[DataFile], scan: Scan) -> list[DataFile]:
+    """Returns the files with rows of this part: a division by time may leave out whole files."""
+    return [file for file in files if scan.rows[file.path]]
 
 
 def checksum_inputs(job: Job) -> dict[str, int]:

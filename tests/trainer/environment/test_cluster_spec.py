@@ -182,6 +182,32 @@ def test_the_processes_together_read_the_data_once_per_epoch(make, tmp_path, num
     assert [sorted(epoch) for epoch in epochs] == [wanted, wanted]
 
 
+def test_files_without_training_rows_leave_no_process_without_rows(make, tmp_path):
+    rows = make.rows(40, missing=False)
+    for number in range(4):
+        part = [{**row, "age": number * 10 + place % 10} for place, row in enumerate(rows)]
+        make.csv(tmp_path / f"train-{number}.csv", part)
+    files = [str(path) for path in sorted(tmp_path.glob("train-*.csv"))]
+    data = {"train": files, "eval_after": "20", "eval_by": ["age"]}
+    config = make.config(tmp_path / "job", data=data)
+    job = make.prepare(config, make.schema())
+    spec = {"chief": tuple(HOSTS[:1]), "worker": tuple(HOSTS[1:])}
+    for num_trainers in (2, 3):
+        spec["worker"] = tuple(HOSTS[1:num_trainers])
+        places = [Cluster(spec, "chief")]
+        places += [Cluster(spec, "worker", index) for index in range(num_trainers - 1)]
+        shares = []
+        for place in places:
+            chunks = build_source(job, True, place).read(names=["age"])
+            shares.append([age for chunk in chunks for age in chunk["age"].tolist()])
+        assert all(shares) and sum(map(len, shares)) == 80
+    one = make.csv(tmp_path / "one.csv", rows[:1])
+    job = make.prepare(make.config(tmp_path / "job", one, one), make.schema())
+    source = build_source(job, True, Cluster(spec, "worker", 0))
+    with pytest.raises(UserError, match="none of its rows is for this process"):
+        source.iterate((1, 1, 0)).take(1)
+
+
 def test_a_launcher_sets_the_run_id():
     spec = {"chief": HOSTS[:1], "ps": HOSTS[1:2]}
     environ = make_environment(spec, "ps", 0, "7f")
