@@ -47,8 +47,7 @@ class MetricsLog:
         Args:
             step: global step of the checkpoint.
         """
-        lines = self.read("train") + self.read("eval")
-        if any(line["step"] > step for line in lines):
+        if any(line["step"] > step for line in self._read("train", "eval")):
             self.append("resume", step, {})
 
     def read(self, kind: str) -> list[dict[str, Any]]:
@@ -83,19 +82,32 @@ class MetricsLog:
             if all(line.get(name, value) == value for name, value in data.items())
         ]
 
-    def _read(self, kind: str) -> list[dict[str, Any]]:
-        steps: dict[int, dict[str, Any]] = {}
+    def find_changed(self, data: Mapping[str, int]) -> set[str]:
+        """Returns the names of data that differ from those of any evaluation of the job.
+
+        Args:
+            data: name → checksum, as in the constructor.
+        """
+        return {
+            name
+            for line in self._read("eval")
+            for name, value in data.items()
+            if line.get(name, value) != value
+        }
+
+    def _read(self, *kinds: str) -> list[dict[str, Any]]:
+        found: dict[tuple[int, str], dict[str, Any]] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
                 record = _parse(line)
                 if record is None:
                     continue
-                found = record.pop("kind")
-                if found == kind:
-                    steps[record["step"]] = record
-                elif found == "resume":
-                    steps = {step: steps[step] for step in steps if step <= record["step"]}
-        return [steps[step] for step in sorted(steps)]
+                kind, step = record.pop("kind"), record["step"]
+                if kind in kinds:
+                    found[step, kind] = record
+                elif kind == "resume":
+                    found = {key: found[key] for key in found if key[0] <= step}
+        return [found[key] for key in sorted(found)]
 
 
 def _drop_data(line: dict[str, Any]) -> dict[str, Any]:

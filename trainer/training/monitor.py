@@ -107,14 +107,11 @@ class Monitor:
         self._decides = self._is_chief or strategy not in SYNCHRONOUS
 
     def _announce_changed_data(self, data: dict[str, int], stop: config_lib.StopConfig) -> None:
-        log, num_all = self.metrics_log, len(self.metrics_log.read("eval"))
+        changed = self.metrics_log.find_changed(data)
         counted = ""
-        if stop.patience_evals is not None and len(log.read_comparable(data)) < num_all:
+        if stop.patience_evals is not None and changed:
             counted = "stop.patience_evals counts from here"
-        if (
-            EVAL_DATA_KEY in data
-            and len(log.read_comparable({EVAL_DATA_KEY: data[EVAL_DATA_KEY]})) < num_all
-        ):
+        if EVAL_DATA_KEY in changed:
             self._session.console.log(
                 "evaluation data: they differ from those of earlier evaluations; the best one is "
                 f"chosen among those on the same data{counted and f', and {counted}'}"
