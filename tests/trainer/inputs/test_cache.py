@@ -1,5 +1,6 @@
 """trainer.inputs.cache: complete entries, never stale, bounded; failures do not stop training."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from trainer.environment.variables import find_cache_folder, find_cache_home
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.cache_entry import Damaged
 from trainer.inputs.cache_key import build_key
+from trainer.inputs.cache_lock import KeyLock
 from trainer.inputs.file_identity import CODE, checksum_code
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources, prepare
@@ -245,6 +247,25 @@ writer.add(0, rows)
 print("begun", flush=True)
 sys.stdin.readline()
 """
+
+
+def test_one_process_holds_the_lock_of_a_key(tmp_path, monkeypatch):
+    first, second, third = (KeyLock(tmp_path / "key.lock") for _ in range(3))
+    assert first.acquire() and not second.acquire()
+    flock = fcntl.flock
+
+    def release_before(stream, how):
+        # The first process ends after the second one has opened the file.
+        first.release()
+        return flock(stream, how)
+
+    monkeypatch.setattr(fcntl, "flock", release_before)
+    assert second.acquire()
+    monkeypatch.undo()
+    assert not third.acquire()
+    second.release()
+    assert third.acquire()
+    third.release()
 
 
 def test_a_killed_writer_leaves_no_entry(tmp_path):
