@@ -14,6 +14,8 @@ from trainer.data_validation.lists import are_numbers
 from trainer.errors import UserError
 from trainer.inputs.cell_text import HIDDEN_DETAIL, describe_width, hides
 from trainer.inputs.csv_files import (
+    LONG_ROW,
+    LONG_ROW_FAULT,
     CsvLayout,
     find_start,
     iterate_fields,
@@ -149,6 +151,8 @@ def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
             before += batch.num_rows
             yield batch
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        if LONG_ROW in str(error):
+            raise UserError(f"{file.path}: {LONG_ROW_FAULT}") from error
         detail = describe_width(str(error), None) or " ".join(str(error).split())[:200]
         detail = HIDDEN_DETAIL if hides(None) else detail
         raise UserError(

@@ -35,9 +35,10 @@ from trainer.storage.partition_names import parse_partitions
 # Bytes of text that are parsed at once, by default. Arrow reads 32 blocks of this size ahead. With
 # blocks of twice this size, a scan is a tenth faster but needs 60 MiB more memory.
 BLOCK_BYTES = 1 << 20
-# A row is longer than two of these blocks.
-_LONG_ROW = "straddling object straddles two block boundaries"
+# Arrow's message for a row that is longer than two of these blocks.
+LONG_ROW = "straddling object straddles two block boundaries"
 _LONG_ROW_REMEDY = "write the file again, or raise --data.max_row_mib"
+LONG_ROW_FAULT = f"a row is longer than a block; {_LONG_ROW_REMEDY}"
 
 
 class CsvLayout(NamedTuple):
@@ -84,11 +85,13 @@ def iterate_fields(
         file: what to read.
         delimiter: text between fields.
         encoding: of the text.
-        block_bytes: longest line, in characters.
+        block_bytes: longest line, and longest field, in characters.
 
     Raises:
         UserError: the file cannot be read.
     """
+    # Python's limit of 131,072 characters is far below that of Arrow, a block.
+    csv.field_size_limit(max(csv.field_size_limit(), block_bytes))
     try:
         # Replace bytes that cannot be decoded: Arrow will find them later and report their row.
         known = "utf-8-sig" if encoding == "utf-8" else encoding
@@ -100,12 +103,11 @@ def iterate_fields(
             for fields in reader:
                 if fields:
                     yield fields, reader.line_num
-    except BridgeError as error:
+    except (BridgeError, csv.Error) as error:
+        # Python's only error with these options is that of a field that is too long.
         raise UserError(f"{file.path}: {error}; {_LONG_ROW_REMEDY}") from error
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise UserError(
-            f"{file.path}: row 1 cannot be read as CSV: {error}; write the file again"
-        ) from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{file.path}: damaged: {error}; write the file again") from error
 
 
 def _has_header(names: list[str], schema: Schema, data: config_lib.DataConfig) -> bool:
@@ -386,7 +388,7 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
     width = describe_width(message, schema)
     if width:
         return f"{file.path}: {width}; fix the row, or check --data.delimiter"
-    if _LONG_ROW in message:
-        return f"{file.path}: a row is longer than a block; {_LONG_ROW_REMEDY}"
+    if LONG_ROW in message:
+        return f"{file.path}: {LONG_ROW_FAULT}"
     detail = HIDDEN_DETAIL if hides(schema) else " ".join(message.split())
     return f"{file.path}: damaged: {detail}; write the file again, or check --data.encoding"

@@ -205,6 +205,11 @@ def test_missing_values_become_the_mean(make, tmp_path):
     assert got["a"].tolist() == [1, 3.5, 6]
 
 
+def test_a_long_text_in_the_first_row(make, tmp_path):
+    got = _read_text(make, tmp_path, f"4,5,{'x' * 200_000},6\n4,5,y,6\n")
+    assert [len(text) for text in got["s"]] == [200_000, 1]
+
+
 def test_the_header_option(make, tmp_path):
     schema = Schema.model_validate(
         {
