@@ -1,6 +1,5 @@
 """Parses gs:// addresses and file patterns."""
 
-import fnmatch
 import os
 import re
 import unicodedata
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer.errors import UserError
+from trainer.storage.partition_names import is_partition
 
 SCHEME = "gs://"
 # Where Vertex AI mounts all buckets that a job may read.
@@ -128,12 +128,25 @@ def to_regex(pattern: str) -> "re.Pattern[str]":
         known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
         if token in known:
             parts.append(known[token])
-        elif len(token) > 2 and token.startswith("["):
-            # (?s:SET)\Z, where SET is also right for [z-a] and [a--b].
-            parts.append(f"(?!/){fnmatch.translate(token)[4:-3]}")
+        elif token.startswith("[") and token not in ("[", "[]", "[!]"):
+            parts.append(_translate_set(token))
         else:
             parts.append(re.escape(token))
     return re.compile("".join(parts))
+
+
+def _translate_set(token: str) -> str:
+    """Returns a regular expression for a set of characters, such as [!a-c_], without slashes."""
+    is_negated = token.startswith("[!")
+    members = "".join(
+        re.escape(single) if single else f"{re.escape(first)}-{re.escape(last)}"
+        for first, last, single in re.findall(r"(.)-(.)|(.)", token[1 + is_negated : -1], re.DOTALL)
+        # A range such as z-a is empty.
+        if first <= last
+    )
+    if is_negated:
+        return f"[^/{members}]"
+    return f"(?!/)[{members}]" if members else "(?!)"
 
 
 def literal_prefix(pattern: str) -> str:
@@ -144,6 +157,37 @@ def literal_prefix(pattern: str) -> str:
     """
     found = MAGIC.search(pattern)
     return pattern[: found.start()] if found else pattern
+
+
+def fits_pattern(name: str, pattern: str) -> bool:
+    """Returns whether a pattern matches an object, or a partition that contains it.
+
+    Hidden objects count only for a pattern such as _*.csv.
+
+    Args:
+        name: of the object.
+        pattern: a file pattern.
+    """
+    matches = to_regex(pattern.rstrip("/")).fullmatch
+    if matches(name):
+        return is_hidden(pattern) or not is_hidden(name)
+    folders = (name[: found.start()] for found in re.finditer("/", name))
+    return any(
+        matches(folder)
+        and is_partition(folder.rpartition("/")[2])
+        and is_data(name[len(folder) + 1 :])
+        for folder in folders
+    )
+
+
+def is_data(name: str) -> bool:
+    """Returns whether an object is a data file of a folder, or of one of its partitions.
+
+    Args:
+        name: of the object, relative to the folder.
+    """
+    *folders, file = name.split("/")
+    return not is_hidden(file) and all(map(is_partition, folders))
 
 
 def check_local_names(address: Address, names: Collection[str]) -> None:

@@ -20,15 +20,14 @@ from trainer.storage.addresses import (
     MOUNT,
     SCHEME,
     Address,
-    is_hidden,
+    fits_pattern,
+    is_data,
     is_remote,
     literal_prefix,
     parse_address,
-    to_regex,
 )
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.files import checksum, make_private_folder
-from trainer.storage.partition_names import is_partition
 from trainer.storage.remote_file import RemoteFile
 
 GIB = 2**30
@@ -140,8 +139,8 @@ class DataFiles:
             return mounted
         store = self._store(address.bucket)
         if address.has_magic:
-            fits = to_regex(address.name).fullmatch
-            found = [one for one in store.list_all(literal_prefix(address.name)) if fits(one.name)]
+            listed = store.list_all(literal_prefix(address.name))
+            found = [one for one in listed if fits_pattern(one.name, address.name)]
         else:
             folder = address.folder
             listed = store.list_all(address.name.rstrip("/"))
@@ -149,7 +148,7 @@ class DataFiles:
             found = found or [
                 one
                 for one in listed
-                if one.name.startswith(folder) and _is_data(one.name[len(folder) :])
+                if one.name.startswith(folder) and is_data(one.name[len(folder) :])
             ]
         paths = {str(Address(address.bucket, one.name)): one for one in found}
         self._found.update(paths)
@@ -298,12 +297,6 @@ class DataFiles:
                     return False
         self._checked.add(local)
         return True
-
-
-def _is_data(name: str) -> bool:
-    """Returns whether an object is a data file of a folder, or of one of its partitions."""
-    *folders, file = name.split("/")
-    return not is_hidden(file) and all(map(is_partition, folders))
 
 
 def _make_room(folder: Path, limit: int) -> None:

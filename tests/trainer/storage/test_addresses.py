@@ -61,6 +61,9 @@ def test_a_wrong_address_is_an_error_of_one_line(text, words):
         ("d/[]a-].csv", ["d/].csv", "d/-.csv", "d/b.csv"], ["d/].csv", "d/-.csv"]),
         ("d/[!]a].csv", ["d/].csv", "d/b.csv"], ["d/b.csv"]),
         ("d[!a]*.csv", ["d/b.csv", "db.csv"], ["db.csv"]),
+        ("d/[a--z-ac-].csv", ["d/a.csv", "d/c.csv", "d/-.csv"], ["d/c.csv", "d/-.csv"]),
+        ("d/[!z-a].csv", ["d/a.csv", "d//.csv"], ["d/a.csv"]),
+        ("d/[z-a][!].csv", ["d/z[!].csv"], []),
         ("d/a+b.csv", ["d/a+b.csv", "d/aab.csv"], ["d/a+b.csv"]),
     ],
 )

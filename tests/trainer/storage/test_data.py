@@ -43,6 +43,8 @@ def test_files_patterns_and_folders_are_found(cloud, files):
     assert found("gs://a-bucket/d/a.csv", "data") == ["gs://a-bucket/d/a.csv"]
     both = ["gs://a-bucket/d/a.csv", "gs://a-bucket/d/b.csv"]
     assert found("gs://a-bucket/d/*.csv", "data") == both
+    assert found("gs://a-bucket/d/*", "data") == found("gs://a-bucket/[d]/?*", "data") == both
+    assert found("gs://a-bucket/d/_*", "data") == ["gs://a-bucket/d/_SUCCESS"]
     assert found("gs://a-bucket/d", "data") == found("gs://a-bucket/d/", "data") == both
     assert len(found("gs://a-bucket/**/*.csv", "data")) == 4
     assert found("gs://a-bucket/nothing*", "data") == []
@@ -50,6 +52,8 @@ def test_files_patterns_and_folders_are_found(cloud, files):
         cloud.write(name, b"x")
     partitions = ["gs://a-bucket/p/dt=1/a.csv", "gs://a-bucket/p/dt=2/h=3/b.csv"]
     assert found("gs://a-bucket/p", "data") == partitions
+    assert found("gs://a-bucket/p/dt=*", "data") == partitions
+    assert found("gs://a-bucket/p/dt=[2-9]/", "data") == partitions[1:]
 
 
 def test_a_file_is_fetched_once_and_again_after_a_change(cloud, files):
