@@ -43,9 +43,9 @@ SUFFIXES.update(dict.fromkeys(JSON_SUFFIXES, "jsonl"))
 # The first 8 bytes of a TFRecord file are the length of the first record. The upper 4 bytes of that
 # length are zero; CSV text contains no zero bytes.
 TFRECORD_LENGTH = slice(4, 8)
-# Files about the data, which people put beside them.
-DOCUMENT = re.compile(
-    r"(.*\.(md|rst)|(readme|license|licence|changelog|notice)(\.(txt|html|pdf))?)", re.I
+# Files about the data, which people put beside them, and files that are being written.
+NO_DATA = re.compile(
+    r"(.*(\.(md|rst|tmp)|~)|(readme|license|licence|changelog|notice)(\.(txt|html|pdf))?)", re.I
 )
 
 
@@ -211,7 +211,7 @@ def _find_place(path: str) -> str:
 
 
 def list_paths(pattern: str, option: str) -> list[str]:
-    """Returns the files that a path, glob or folder matches, sorted, without documents.
+    """Returns the files that a path, glob or folder matches, sorted, without what is no data.
 
     Args:
         pattern: local or gs://.
@@ -221,18 +221,18 @@ def list_paths(pattern: str, option: str) -> list[str]:
         UserError: the bucket cannot be read.
     """
     found = _expand_remote(pattern, option) if storage.is_remote(pattern) else _expand(pattern)
-    return _skip_documents(found, pattern)
+    return _skip_others(found, pattern)
 
 
-def _skip_documents(paths: list[str], pattern: str) -> list[str]:
-    """Leaves out documents that a folder or a glob matches; a file that is named is kept."""
-    documents = [
-        path for path in paths if path != pattern and DOCUMENT.fullmatch(os.path.basename(path))
+def _skip_others(paths: list[str], pattern: str) -> list[str]:
+    """Leaves out what is no data of a folder or a glob; a file that is named is kept."""
+    others = [
+        path for path in paths if path != pattern and NO_DATA.fullmatch(os.path.basename(path))
     ]
-    if not documents or len(documents) == len(paths):
+    if not others or len(others) == len(paths):
         return paths
-    _warn_once(f"{pattern}: skipped, since it is no data: {', '.join(documents[:5])}")
-    return [path for path in paths if path not in documents]
+    _warn_once(f"{pattern}: skipped, since it is no data: {', '.join(others[:5])}")
+    return [path for path in paths if path not in others]
 
 
 @functools.cache

@@ -55,10 +55,11 @@ def test_files_have_the_order_of_patterns_without_duplicates(folder):
 
 def test_documents_beside_the_data_are_skipped_with_a_notice(folder, capsys):
     (folder / ".hidden.csv").unlink()
-    for name in ("README.md", "LICENSE", "readme.txt", "readme_counts.csv"):
+    others = {"README.md", "LICENSE", "readme.txt", "a.csv.tmp", "a.csv~"}
+    for name in (*others, "readme_counts.csv"):
         (folder / name).write_text("words about the data\n")
     for pattern in (folder, folder / "*.*"):
-        assert not {"README.md", "LICENSE", "readme.txt"} & set(_names(_find(pattern)))
+        assert not others & set(_names(_find(pattern)))
         err = capsys.readouterr().err
         assert err.count("\n") == 1 and "skipped" in err and "README.md" in err
     assert "readme_counts.csv" in _names(_find(folder))
