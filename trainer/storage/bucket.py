@@ -14,7 +14,7 @@ from trainer.errors import UserError
 from trainer.storage.addresses import Address, check_local_names
 from trainer.storage.client import make_client
 from trainer.storage.files import checksum, replaced
-from trainer.storage.requests import Repeatable, Requests
+from trainer.storage.requests import Repeatable, Requests, understood
 from trainer.storage.transfer_progress import TransferProgress
 
 # Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
@@ -100,11 +100,12 @@ class Bucket:
             return self._requests.retry(lambda: self._list(prefix))
 
     def _list(self, prefix: str) -> list[Found]:
-        blobs = self._client.list_blobs(
-            self._bucket, prefix=prefix, timeout=self._timeout, retry=None
-        )
-        # A name that ends with a slash is the marker of an empty folder.
-        return sorted(_to_found(blob) for blob in blobs if not blob.name.endswith("/"))
+        with understood():
+            blobs = self._client.list_blobs(
+                self._bucket, prefix=prefix, timeout=self._timeout, retry=None
+            )
+            # A name that ends with a slash is the marker of an empty folder.
+            return sorted(_to_found(blob) for blob in blobs if not blob.name.endswith("/"))
 
     def list_folder(self, address: Address) -> dict[str, Found]:
         """Returns all objects of a folder that is kept as a local folder.
@@ -238,16 +239,18 @@ class Bucket:
         stream.seek(0)
         blob = self._bucket.blob(name, chunk_size=CHUNK_BYTES if size > CHUNK_BYTES else None)
         try:
-            blob.upload_from_file(
-                self.progress.count(stream),
-                size=size,
-                content_type="application/octet-stream",
-                checksum="crc32c",
-                timeout=self._timeout,
-                # This repeats single chunks of a large object. _retry repeats whole requests.
-                retry=DEFAULT_RETRY.with_timeout(self._patience) if blob.chunk_size else None,
-                if_generation_match=generation,
-            )
+            with understood():
+                blob.upload_from_file(
+                    self.progress.count(stream),
+                    size=size,
+                    content_type="application/octet-stream",
+                    checksum="crc32c",
+                    timeout=self._timeout,
+                    # This repeats single chunks of a large object. _retry repeats whole requests.
+                    retry=DEFAULT_RETRY.with_timeout(self._patience) if blob.chunk_size else None,
+                    if_generation_match=generation,
+                )
+                return Found(name, size, int(blob.generation), crc32c)
         except exceptions.GoogleAPICallError as error:
             if blob.chunk_size and error.code in (404, 410):
                 self._list(name)  # Raises NotFound if there is no such bucket.
@@ -259,7 +262,6 @@ class Bucket:
             if stored is not None and (stored.size, stored.crc32c) == (size, crc32c):
                 return stored
             raise self._conflict(name) from error
-        return Found(name, size, int(blob.generation), crc32c)
 
     def copy(self, found: Found, name: str) -> None:
         """Copies an object within the bucket, unless it has changed or the copy's name is taken.
@@ -295,15 +297,17 @@ class Bucket:
         from google.api_core import exceptions
 
         try:
-            blob = self._bucket.copy_blob(
-                self._bucket.blob(found.name),
-                self._bucket,
-                name,
-                timeout=self._timeout,
-                retry=None,
-                if_generation_match=generation,
-                if_source_generation_match=found.generation,
-            )
+            with understood():
+                blob = self._bucket.copy_blob(
+                    self._bucket.blob(found.name),
+                    self._bucket,
+                    name,
+                    timeout=self._timeout,
+                    retry=None,
+                    if_generation_match=generation,
+                    if_source_generation_match=found.generation,
+                )
+                return found._replace(name=name, generation=int(blob.generation))
         except (exceptions.NotFound, exceptions.PreconditionFailed) as error:
             # An earlier request may have succeeded although its response was lost.
             stored = self.find(name)
@@ -312,7 +316,6 @@ class Bucket:
             if stored is None or name == found.name:
                 raise Changed(found.name) from error
             raise Conflict(f"{Address(self.name, name)}: is there already") from error
-        return found._replace(name=name, generation=int(blob.generation))
 
     def remove(self, found: Found) -> None:
         """Removes an object, if it has not been removed already.

@@ -20,7 +20,22 @@ class Unavailable(TemporaryError):
 
 
 class Repeatable(Exception):
-    """The fetched content does not match the checksum, or the session of an upload is lost."""
+    """An answer is not that of the service, or the session of an upload is lost."""
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Makes a request repeatable whose answer the library of the service does not understand.
+
+    Not the service has given it, but something between, such as a proxy.
+
+    Raises:
+        Repeatable: the answer has other values than those of the service.
+    """
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        raise Repeatable(f"an answer is not one of Cloud Storage: {error}") from error
 
 
 class Requests:

@@ -167,6 +167,19 @@ def test_a_wrong_proxy_is_reported(bucket, cloud, monkeypatch):
         bucket.list_all("d/")
 
 
+def test_an_answer_that_is_not_of_the_service_is_repeated(cloud):
+    bucket = Bucket("a-bucket", patience_secs=2)
+    # An object, but not with the properties of a stored one.
+    cloud.fail("status", status=200)
+    found = bucket.upload(io.BytesIO(b"abc"), 3, "x/small", 0)
+    cloud.fail("status", status=200)
+    bucket.copy(found, "x/copy")
+    assert cloud.names("x/") == ["x/copy", "x/small"]
+    cloud.fail("status", status=200, times=100)
+    with pytest.raises(Unavailable, match="an answer is not one of Cloud Storage"):
+        bucket.renew(found)
+
+
 def test_a_missing_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.cloud.storage", None)
     monkeypatch.delattr("google.cloud.storage")
