@@ -292,7 +292,8 @@ class FileHistory:
         Args:
             step: global step before that step.
         """
-        for first, rows, numbers in self._recent:
+        # The thread of the input may add groups meanwhile.
+        for first, rows, numbers in list(self._recent):
             start = (step - first) * rows
             if 0 <= start < len(numbers):
                 found = np.unique(numbers[start : start + rows])

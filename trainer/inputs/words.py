@@ -43,10 +43,14 @@ class WordIndex:
         return np.array(found, np.int32)
 
     def to_array(self) -> np.ndarray:
-        """Returns the values so far in the order of their indices, bytes as objects [values]."""
+        """Returns the values so far in the order of their indices, bytes as objects [values].
+
+        Another thread may be adding values.
+        """
         if len(self._array) < len(self._indices):
-            array = np.empty(len(self._indices), object)
-            array[:] = list(self._indices)
+            words = list(self._indices)
+            array = np.empty(len(words), object)
+            array[:] = words
             self._array = array
         return self._array
 

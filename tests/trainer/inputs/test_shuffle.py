@@ -1,5 +1,6 @@
 """trainer.inputs.shuffle, prefetch and words: windows, groups, prefetching, indices of words."""
 
+import sys
 import threading
 import time
 
@@ -179,3 +180,44 @@ def test_indices_of_words_are_stable():
     assert known.index(np.array([b"d"], object)).tolist() == [3] and known.is_full
     assert known.index(one) is None
     assert words.MAX_WORDS >= 1000
+
+
+@pytest.fixture
+def often_switching():
+    """Lets another thread run after almost every instruction."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def test_words_are_read_while_a_thread_adds_some(often_switching):
+    texts = [np.array([b"%d" % number], object) for number in range(4000)]
+    for _ in range(40):
+        known = WordIndex()
+        thread = threading.Thread(target=lambda index=known.index: [*map(index, texts)])
+        thread.start()
+        try:
+            while thread.is_alive():
+                known.to_array()
+        finally:
+            thread.join()
+        assert known.to_array().tolist() == np.concatenate(texts).tolist()
+
+
+def test_the_files_of_a_step_are_found_while_a_thread_adds_some(often_switching):
+    history = FileHistory(["a"])
+    has_ended = threading.Event()
+
+    def add():
+        for number in range(20_000):
+            history.add(Group(number, 1, {FILE: np.zeros(1, np.int32)}))
+        has_ended.set()
+
+    thread = threading.Thread(target=add)
+    thread.start()
+    try:
+        while not has_ended.is_set():
+            assert history.list_files_at(-1) == []
+    finally:
+        thread.join()
