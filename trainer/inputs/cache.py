@@ -26,6 +26,8 @@ from trainer.storage.files import make_private_folder, write_text
 
 ROWS, LOCK, BUILDING = "rows", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
+# Another process may remove what is listed.
+_GONE = contextlib.suppress(FileNotFoundError)
 # Bytes of disk space that the cache leaves free.
 RESERVE_BYTES = 256 << 20
 
@@ -216,7 +218,10 @@ class CacheFolder:
         try:
             self._make_folder()
             write_text(self._path / f"{key}{NOTE}", dump_note(value))
-            notes = [(path.stat().st_mtime_ns, path) for path in self._path.glob(f"*{NOTE}")]
+            notes = []
+            for path in self._path.glob(f"*{NOTE}"):
+                with _GONE:
+                    notes.append((path.stat().st_mtime_ns, path))
             for _, path in sorted(notes)[:-MAX_NOTES]:
                 path.unlink(missing_ok=True)
         except OSError as error:
@@ -248,7 +253,9 @@ class CacheFolder:
         """
         entries = []
         for index in self._path.glob(f"*/{INDEX}"):
-            if BUILDING not in index.parent.name:
+            if BUILDING in index.parent.name:
+                continue
+            with _GONE:
                 size = sum(child.stat().st_size for child in index.parent.iterdir())
                 entries.append((index.stat().st_mtime_ns, size, index.parent))
         total = sum(size for _, size, _ in entries)
@@ -370,11 +377,9 @@ class Writer:
         """
         if self._rows is not None:
             try:
-                part = self._rows.finish()
+                self._stage.publish([self._rows.finish()], dtype, num_files)
             except OSError as error:
                 self._give_up(error)
-                return
-            self._stage.publish([part], dtype, num_files)
 
     def _give_up(self, error: OSError) -> None:
         self._close()

@@ -386,6 +386,16 @@ def test_the_folder_of_the_cache_is_closed_to_other_users(tmp_path):
     assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
 
 
+def test_what_another_process_removes_meanwhile_is_no_failure(tmp_path):
+    folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
+    assert _fill(folder, "a")
+    # Listed, but gone when it is looked at.
+    (tmp_path / "a" / "rows2").symlink_to(tmp_path / "gone")
+    (tmp_path / "n.note.json").symlink_to(tmp_path / "gone")
+    folder.write_note("m", 1)
+    assert folder.read_note("m") == 1 and _fill(folder, "b")
+
+
 def test_rows_larger_than_the_limit_are_not_cached(tmp_path):
     logged = []
     folder = CacheFolder(str(tmp_path / "new"), 100, logged.append)
