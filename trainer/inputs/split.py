@@ -1,6 +1,8 @@
 """Divides the rows of the same files into training and evaluation rows."""
 
+import math
 import re
+from decimal import Decimal
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -49,8 +51,16 @@ class Split(NamedTuple):
 
 
 def _find_late(column: pa.Array, after: str) -> np.ndarray:
+    if pa.types.is_integer(column.type):
+        # Not as floats, which round times in nanoseconds.
+        first = max(math.ceil(Decimal(after)), -(2**63))
+        if first >= 2**63:
+            return np.zeros(len(column), bool)
+        return np.asarray(pc.greater_equal(column, first).fill_null(False))
     if not pa.types.is_dictionary(column.type):
-        return np.asarray(pc.greater_equal(column, float(after)).fill_null(False))
+        # Rounded as the column is.
+        bound = pa.scalar(float(after), column.type)
+        return np.asarray(pc.greater_equal(column, bound).fill_null(False))
     # ISO 8601 orders as text does. Any other text, such as 31.12.2020, is no time.
     times = _normalize(column.dictionary)
     late = pc.and_(
@@ -115,8 +125,8 @@ def _check_time(after: str, columns: tuple[str, ...], schema: Schema) -> None:
             )
         return
     try:
-        float(after)
+        is_number = math.isfinite(float(after))
     except ValueError:
-        raise UserError(
-            f"data.eval_after: got {after!r}: column {name} is {kind}; write a number"
-        ) from None
+        is_number = False
+    if not is_number:
+        raise UserError(f"data.eval_after: got {after!r}: column {name} is {kind}; write a number")

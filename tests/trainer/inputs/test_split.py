@@ -140,18 +140,21 @@ def test_rows_of_a_group_stay_together_and_the_key_is_the_default(make, tmp_path
         ({"type": "string", "date": ["year"]}, "2020-03-01 00:00", "2020-03-01"),
         ({"type": "string", "use": []}, "2020-03-01T07:30", "2020-03-01 07:30"),
         ({"type": "int"}, "7", "7"),
+        ({"type": "int"}, "7", " 6.5 "),
+        ({"type": "int"}, "1600000000000000001", "1600000000000000001"),
+        ({"type": "float"}, "0.7", "0.7"),
     ],
 )
 def test_rows_from_a_time_on_are_evaluation_rows(tmp_path, max_bad_rows, column, first, after):
-    earlier = {"2": "2020-02-28 23:59"}.get(first[0], "6")
+    earlier = {"2": "2020-02-28 23:59", "1": "1600000000000000000", "0": "0.6"}.get(first[0], "6")
     path = tmp_path / "a.csv"
     path.write_text(f"at,y\n{first},0\n{earlier},1\n,2\n{first.replace('01', '09')},3\n")
     if column.get("use") == []:
         # As text, these would come after the time.
         path.write_text(path.read_text() + "31.12.2019,5\nlater,6\n")
     columns = {"at": column, "y": {"type": "float"}}
-    if column["type"] == "int":
-        columns["at"] = {"type": "int", "default": 0}
+    if column["type"] != "string":
+        columns["at"] = {**column, "default": 0}
     schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
     by = {} if "date" in column else {"eval_by": ["at"]}
     bad_rows = BadRows(max_bad_rows) if max_bad_rows else None
@@ -200,6 +203,7 @@ def test_the_parts_of_a_file_have_different_identities(make, tmp_path):
         ({"eval_after": "2020-01-01"}, "no column of the schema is a date"),
         ({"eval_after": "yesterday", "eval_by": ["id"]}, "write a time such as"),
         ({"eval_after": "yesterday", "eval_by": ["age"]}, "write a number"),
+        ({"eval_after": "nan", "eval_by": ["age"]}, "write a number"),
         ({"eval_after": "1", "eval_by": ["age", "id"]}, "name only this one"),
         ({}, "--eval_share=0.2 to divide"),
     ],
