@@ -223,9 +223,10 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
     if target == pa.float64() and pa.types.is_float32(array.type):
         # The text of a float32 is the shortest one, most often the number as it was given.
         array = array.cast(pa.string())
+    if pa.types.is_floating(target) and pa.types.is_integer(array.type):
+        # Arrow rejects integers that a float rounds.
+        array = array.cast(pa.float64(), safe=False)
     if target == pa.float32() and not pa.types.is_string(array.type):
-        # Convert to float64 first, because Arrow rejects integers that float32 cannot represent
-        # exactly.
         return array.cast(pa.float64()).cast(target, safe=False)
     return array.cast(target)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from trainer.console import Console, Progress
 from trainer.errors import TemporaryError, UserError
+from trainer.inputs.floats import to_floats
 from trainer.metrics import slices
 from trainer.metrics.grouping import group
 from trainer.schema import Column, Schema, Statistics
@@ -353,7 +354,7 @@ def find_slices(columns: pa.RecordBatch, plans: Plans) -> dict[str, np.ndarray]:
                 [(word if word in known else OTHERS).encode() for word in words], object
             )
         else:
-            chunk[name] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            chunk[name] = to_floats(array)
     grouped = group([chunk], plans.by, plans.sliced, {})
     masks = {}
     for by, grouping in grouped.items():

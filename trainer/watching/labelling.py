@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from trainer import storage
 from trainer.errors import UserError
+from trainer.inputs.floats import to_floats
 from trainer.watching.batches import Batch, decode
 from trainer.watching.findings import Finding
 from trainer.watching.intake import Plans, find_slices
@@ -250,6 +251,6 @@ def _find_strange(values: pa.Array, plan: Plan) -> np.ndarray:
         known = set(plan.known)
         found |= np.array([str(value) not in known for value in values.to_pylist()], bool)
     elif plan.low is not None and plan.high is not None:
-        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = to_floats(values)
         found |= (numbers < plan.low) | (numbers > plan.high)
     return found

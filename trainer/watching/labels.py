@@ -14,6 +14,7 @@ from trainer.gating.comparison import measure_places
 from trainer.gating.measured import Measured, Settings
 from trainer.gating.resampling import find_interval
 from trainer.gating.rules import DEFAULT_CHANGE
+from trainer.inputs.floats import to_floats
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.metrics.slices import Predictions
 from trainer.schema import Schema
@@ -126,7 +127,7 @@ def find_ids(values: pa.Array, schema: Schema) -> np.ndarray:
         schema: defines the label.
     """
     if not schema.label.classes:
-        return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+        return to_floats(values)
     ids = {str(one): float(number) for number, one in enumerate(schema.label.classes)}
     return np.array([ids.get(str(value), np.nan) for value in values.to_pylist()], np.float64)
 

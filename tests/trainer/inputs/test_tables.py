@@ -434,6 +434,14 @@ def test_parquet_types_that_fit_without_loss(make, tmp_path):
     assert got["s"].tolist() == [b"7", b"8"] and got["y"].tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_whole_numbers_that_a_float_rounds(make, tmp_path, kind):
+    row = {"y": 3.0, "a": 2**60 + 1, "n": 2**60 + 1, "s": "x"}
+    write = {"csv": make.csv, "parquet": make.parquet, "jsonl": _write_json}[kind]
+    got = _read(make, write(tmp_path / f"a.{kind}", [row]), _small())
+    assert got["a"].tolist() == [2.0**60] and got["n"].tolist() == [2**60 + 1]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -8,10 +8,12 @@ import textwrap
 import threading
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from waiting import wait_for_file
 
 from estimator_bridge.command_line.signals import SignalReceived, handle_signals
+from trainer.schema import Schema
 from trainer.watching import following, labels
 
 pytestmark = pytest.mark.quick
@@ -66,6 +68,14 @@ def test_scores_without_spread_are_measured_without_a_warning(watch, log, label)
         log.write(day, lambda row: row.update(logistic=0.5))
     found = watch(0, label(0), label(1))
     assert {one["name"] for one in found["findings"]} >= {"auc", "log_loss"}
+
+
+def test_whole_labels_that_a_float_rounds():
+    schema = Schema.model_validate(
+        {"columns": {"x": {"type": "float"}, "y": {"type": "int"}}, "label": {"column": "y"}}
+    )
+    found = labels.find_ids(pa.array([2**60 + 1, None]), schema)
+    np.testing.assert_array_equal(found, [2.0**60, np.nan])
 
 
 def test_a_metric_of_unknown_noise_is_no_evidence():
