@@ -76,6 +76,7 @@ NAMES: dict[str, Private] = {
     "basic_session_run_hooks": _tensorflow("training.basic_session_run_hooks"),
     "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),
     "checkpoint_ops": _tensorflow("training.checkpoint_ops"),
+    "checkpoint_utils": _tensorflow("training.checkpoint_utils"),
     "evaluation": _tensorflow("training.evaluation"),
     "saved_model_builder": _tensorflow("saved_model.builder_impl"),
     "saved_model_export_utils": _tensorflow("saved_model.model_utils.export_utils"),

@@ -20,6 +20,7 @@ def apply() -> None:
         graph_optimizers,
         idle_threads,
         input_queues,
+        literal_folders,
         message_text,
         new_operations,
         numpy_version,
@@ -39,6 +40,7 @@ def apply() -> None:
     new_operations.apply()
     message_text.apply()
     resuming.apply()
+    literal_folders.apply()
     checkpoint_steps.apply()
     signature_check.apply()
     weights_check.apply()

@@ -200,7 +200,7 @@ def _forget_outside(owner: Any, recovered: set[str], folder: str) -> None:
         path
         for path in recovered
         # The Saver deletes all files that match a path.
-        if os.path.realpath(os.path.dirname(path)) != here or glob.has_magic(path[len(folder) :])
+        if os.path.realpath(os.path.dirname(path)) != here or glob.has_magic(os.path.basename(path))
     }
     if outside:
         kept = [pair for pair in owner._last_checkpoints if pair[0] not in outside]

@@ -1,0 +1,56 @@
+"""Folders of checkpoints whose names look like patterns."""
+
+import pytest
+
+from estimator_bridge import tf
+from estimator_bridge.model_files import checkpoints
+
+
+def train(folder, steps, keep=1):
+    """Trains a model of one step counter to a step; saves at each step, returns the first step."""
+    with tf.Graph().as_default():
+        step = tf.compat.v1.train.get_or_create_global_step()
+        after = tf.compat.v1.assign_add(step, 1)
+        saver = tf.compat.v1.train.Saver(max_to_keep=keep)
+        with tf.compat.v1.train.MonitoredTrainingSession(
+            checkpoint_dir=str(folder),
+            scaffold=tf.compat.v1.train.Scaffold(saver=saver),
+            save_checkpoint_steps=1,
+        ) as session:
+            first = session.run(step)
+            while session.run(step) < steps:
+                session.run(after)
+    return first
+
+
+def list_steps(folder):
+    return sorted(checkpoints.find_paths(str(folder), checkpoints.STEM))
+
+
+@pytest.mark.parametrize("name", ["units=[64,32]", "units=6*", r"units=\6", "units=6?"])
+def test_a_job_resumes_and_deletes_only_its_own_checkpoints(tmp_path, name):
+    other, job = tmp_path / "units=6", tmp_path / name
+    train(other, 3, keep=5)
+    kept = list_steps(other)
+    assert train(job, 2) == 0
+    assert train(job, 3) == 2
+    assert list_steps(job) == [3]
+    assert list_steps(other) == kept
+    assert checkpoints.latest_checkpoint(str(job)) == str(job / "model.ckpt-3")
+
+
+def test_a_relative_folder_that_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train("job[1]", 2)
+    (tmp_path / "job[1]").rename("before")
+    assert train("job[1]", 3) == 0
+    assert tf.train.load_variable("job[1]", "global_step") == 3
+
+
+def test_a_model_begins_with_the_values_of_such_a_folder(tmp_path):
+    train(tmp_path / "job[1]", 2)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        step = tf.compat.v1.train.get_or_create_global_step()
+        tf.compat.v1.train.init_from_checkpoint(str(tmp_path / "job[1]"), {"global_step": step})
+        session.run(tf.compat.v1.global_variables_initializer())
+        assert session.run(step) == 2
