@@ -39,7 +39,9 @@ def inherit(version: Optional[tuple[int, int]], exports_for: str = "") -> None:
     os.environ[EXPORTS_VARIABLE] = exports_for
     os.environ[PREFIX_VARIABLE] = sys.prefix
     os.environ[MODE_VARIABLE] = "" if version is None else ".".join(map(str, version))
-    entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    # An empty entry is the current folder, but an empty variable is none.
+    before = os.environ.get("PYTHONPATH", "")
+    entries = before.split(os.pathsep) if before else []
     if FOLDER not in entries:
         os.environ["PYTHONPATH"] = os.pathsep.join([FOLDER, *entries])
 

@@ -11,13 +11,18 @@ def _enter():
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != folder]
     if os.environ.get("ESTIMATOR_BRIDGE_PREFIX") == sys.prefix:
         package = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
-        sys.path.append(package)
+        # A checkout goes to the end of the path, as in the process that has started this one.
+        is_installed = os.path.basename(package) in ("site-packages", "dist-packages")
+        is_last = not (is_installed and package in sys.path)
+        if is_last:
+            sys.path.append(package)
         try:
             from estimator_bridge.process import children
 
             children.enter()
         finally:
-            sys.path.remove(package)
+            if is_last:
+                sys.path.remove(package)
     own = sys.modules.pop(__name__)
     try:
         __import__(__name__)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import zipfile
 
 import pytest
 
-from estimator_bridge.process import run
+from estimator_bridge.process import children, run
 
 pytestmark = pytest.mark.versions
 
@@ -190,6 +191,37 @@ def test_another_sitecustomize_still_runs(folder):
     )
     _, stdout, stderr = python(folder, "starter.py", bridged=True, PYTHONPATH=str(site))
     assert stdout == "theirs\ntheirs\n[]\n" and stderr == ""
+
+
+def test_processes_of_the_program_have_the_same_path(folder):
+    """An empty entry of PYTHONPATH is the current folder."""
+    (folder / "below").mkdir()
+    (folder / "beside.py").write_text("print('found')\n")
+    (folder / "below" / "child.py").write_text("import beside\n")
+    (folder / "starter.py").write_text(
+        "import subprocess, sys\nsubprocess.run([sys.executable, 'below/child.py'])\n"
+    )
+    path = os.pathsep + os.environ.get("PYTHONPATH", "")
+    assert python(folder, "starter.py", bridged=True, PYTHONPATH=path) == (0, "found\n", "")
+
+
+def test_installed_packages_keep_their_place_in_the_path_of_processes(tmp_path):
+    own, site, other = children.FOLDER, tmp_path / "site-packages", tmp_path / "other"
+    folder = site / "estimator_bridge" / "process" / "children"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("def enter():\n    print('entered')\n")
+    shutil.copy(os.path.join(own, "sitecustomize.py"), folder)
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; print(*sys.path[1:3], sep=chr(10))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={
+            children.PREFIX_VARIABLE: sys.prefix,
+            "PYTHONPATH": os.pathsep.join(map(str, (folder, site, other))),
+        },
+    )
+    assert done.stdout.split() == ["entered", str(site), str(other)], done.stderr
 
 
 @pytest.mark.parametrize("act", ["spawn", "child"])
