@@ -53,6 +53,9 @@ _START_UP_NOISE = re.compile(
     rb"|failed call to cuInit"
 )
 
+# Follows the last line that is written during the import.
+_END = b"\0the end of the import\n"
+
 _lock = threading.Lock()
 _level: Optional[str] = None
 
@@ -94,19 +97,24 @@ def _without_start_up_noise() -> Iterator[None]:
         yield
         return
     read_end, write_end = os.pipe()
+    has_ended = threading.Event()
 
     def forward():
-        with open(read_end, "rb") as lines, open(kept, "wb", buffering=0) as target:
-            for line in lines:
-                if not _START_UP_NOISE.search(line):
-                    target.write(line)
+        try:
+            with open(read_end, "rb") as lines, open(kept, "wb", buffering=0) as target:
+                for line in lines:
+                    if not _START_UP_NOISE.search(line):
+                        target.write(line.removesuffix(_END))
+                    if line.endswith(_END):
+                        has_ended.set()
+        finally:
+            has_ended.set()
 
     reader = threading.Thread(target=forward, name="tensorflow-start-up", daemon=True)
     if sys.stderr is not None:
         sys.stderr.flush()
     restored = os.dup(2)
     os.dup2(write_end, 2)
-    os.close(write_end)
     reader.start()
     try:
         yield
@@ -115,7 +123,11 @@ def _without_start_up_noise() -> Iterator[None]:
             sys.stderr.flush()
         os.dup2(restored, 2)
         os.close(restored)
-        reader.join()
+        # A process that was started meanwhile may keep the other end of the pipe.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(write_end, _END)
+        os.close(write_end)
+        has_ended.wait()
 
 
 def set_verbosity(level: str) -> None:

@@ -105,3 +105,21 @@ def test_other_output_during_the_import_is_kept():
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
     )
     assert done.stderr == "one\ntwo\nthree without an endfour\n"
+
+
+def test_a_process_that_is_started_during_the_import_does_not_delay_it():
+    code = """
+        import os, subprocess, sys
+        import estimator_bridge
+        estimator_bridge.set_verbosity("warning")
+        from estimator_bridge.output import logs
+        with logs._quiet_import():
+            child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+            os.write(2, b"one\\n")
+        os.write(2, b"two\\n")
+        child.communicate(b"\\n")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == "one\ntwo\n"
