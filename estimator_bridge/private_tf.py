@@ -95,6 +95,7 @@ NAMES: dict[str, Private] = {
     "eager_context": _tensorflow("eager.context"),
     "clustering_ops": _tensorflow("ops.clustering_ops"),
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
+    "custom_gradient": _tensorflow("ops.custom_gradient"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
     "distributions_bijector": _tensorflow("ops.distributions.bijector_impl"),
     "distributions_identity": _tensorflow("ops.distributions.identity_bijector"),

@@ -14,6 +14,7 @@ def apply() -> None:
         array_inputs,
         checkpoint_steps,
         exported_functions,
+        freed_graphs,
         freed_memory,
         generated_code,
         graph_construction,
@@ -53,3 +54,4 @@ def apply() -> None:
     idle_threads.apply()
     graph_optimizers.apply()
     freed_memory.apply()
+    freed_graphs.apply()
