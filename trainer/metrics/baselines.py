@@ -274,6 +274,8 @@ def _make_standardiser(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Returns a function for (value - mean) / std of the training rows; a missing value is 0."""
     present = ~np.isnan(column)
+    if row_weights is not None:
+        present &= row_weights > 0
     values = column[present]
     weights = None if row_weights is None else row_weights[present]
     center = np.average(values, weights=weights) if values.size else 0.0

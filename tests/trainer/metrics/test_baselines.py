@@ -74,6 +74,15 @@ def test_equal_labels_have_no_ranking():
     assert measured["x alone"]["accuracy"] == 1.0
 
 
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_column_that_only_rows_of_weight_0_have(task):
+    column = np.array([1.0, 2.0, np.nan, np.nan])
+    rows = Rows(np.array([0, 1, 0, 1]), column, np.array([0.0, 0.0, 1.0, 1.0]))
+    measured = measure_baselines(task, rows, rows, "x")
+    mean, alone = measured.values()
+    assert alone == pytest.approx(mean)
+
+
 def test_a_column_that_separates_the_classes_stays_finite():
     rows = Rows(np.repeat([0, 1], 50), np.arange(100.0))
     measured = measure_baselines("binary", rows, rows, "x")["x alone"]
