@@ -135,8 +135,8 @@ def find_ids(values: pa.Array, schema: Schema) -> np.ndarray:
 def judge_labels(plans: Plans, state: State, export: str, delay_days: int) -> list[Finding]:
     """Returns findings about metrics by period and slice, and about drift and absence of labels.
 
-    The expected value of a metric is that of the gate; if the gate did not measure it, that of the
-    first labelled period.
+    The expected value of a metric is that of the gate; if the gate did not measure it, or the
+    schema has a weight, that of the first labelled period.
 
     Args:
         plans: schema, statistics and the columns.
@@ -152,7 +152,9 @@ def judge_labels(plans: Plans, state: State, export: str, delay_days: int) -> li
     for period in dict.fromkeys([*labelled[:1], *labelled[-MEASURED_PERIODS:]]):
         labels, scores, slices = state.read_labelled(period)
         measured = _measure(plans.schema, labels, scores, slices)
-        expected = expected or {**_expect(measured), **_read_gate(export)}
+        # The gate weights its rows, but a log does not contain the weight of each row.
+        gate = _read_gate(export) if plans.schema.weight is None else {}
+        expected = expected or {**_expect(measured), **gate}
         found += _judge_drift(plans, period, labels)
         found += _judge_metrics(period, measured, expected, plans.schema)
     return found

@@ -97,16 +97,17 @@ def test_missing_labels_are_told_after_their_delay(watch, log, label):
     assert len(watch(0, flag, "--label_delay_days=11", "--keep_days=4")["labels"]) == 5
 
 
-def test_the_gate_says_what_is_expected(described, watch, log, label):
-    model = described(name="gated")
+@pytest.mark.parametrize("weight", [False, True])
+def test_the_gate_says_what_is_expected(described, watch, log, label, make, weight):
+    # A log has no weights, with which the gate has measured.
+    model = described(make.schema_values("bought", weight), name="gated")
     interval = {"candidate": 0.999, "candidate_interval": [0.998, 1.0]}
     subject = {"by": "", "value": "", "metrics": {"auc": interval}}
     (model / "assets.extra/gate.json").write_text(json.dumps({"metrics": [subject]}))
     log.write(0)
-    (found,) = [
-        one for one in watch(3, label(0, flip), model=model)["current"] if one["name"] == "auc"
-    ]
-    assert found["reason"].endswith("in the gate 0.999")
+    found = watch(0 if weight else 3, label(0, flip), model=model)["current"]
+    reasons = [one["reason"] for one in found if one["name"] == "auc"]
+    assert [reason.endswith("in the gate 0.999") for reason in reasons] == [True][weight:]
 
 
 def test_labels_before_their_requests_and_wrong_files(watch, log, label, make):
