@@ -27,6 +27,9 @@ _FTRL = {"l1", "l2"}
 _BY_OPTIMIZERS = ("optimizer", "decay", "warmup_steps")
 _DECAY = ("decay_rate", "decay_steps")
 
+# The options on which it depends what is read.
+DECIDING = ("model.type", "train.optimizer", "train.linear_optimizer", "train.decay")
+
 
 def find_unused(config: Config, given: Iterable[str]) -> dict[str, str]:
     """Returns the given options without effect, with the reason.

@@ -28,10 +28,10 @@ from trainer.config.search_space import (
 )
 from trainer.console import Console, show
 from trainer.environment.variables import note_replaced
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
-from trainer.job_layout import STUDY
+from trainer.job_layout import CHECKPOINT_STATE, CONFIG, STUDY
 from trainer.tuning import judging, locks, report, tensorboard
 from trainer.tuning.command_line import DEFAULT_TRIALS, parse
 from trainer.tuning.rehearsal import rehearse
@@ -202,6 +202,12 @@ def _check_values(search: Search) -> None:
                 search.load_config({name: text})
             except UserError as error:
                 raise UserError(f"{name}: a trial with {text!r} would fail: {error}") from error
+    unused = search.find_unused()
+    if len(unused) == len(search.parameters):
+        name, reason = next(iter(unused.items()))
+        raise UserError(
+            f"{name}: has no effect: {reason}; all trials would be equal: search other options"
+        )
 
 
 def _refuse_links(trials: Path) -> None:
@@ -223,6 +229,8 @@ def _search(options: Options, signals: Signals) -> None:
         draws = options.search.is_judged or "run.report" in options.search.overrides
         server = ForkServer(PROGRAMS, (*MODULES, *(DRAWING if draws else ())))
         stack.callback(server.close)
+        for name, reason in options.search.find_unused().items():
+            console.warn(f"{name}: has no effect: {reason}")
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()
         _compare(folder, described)
@@ -310,8 +318,9 @@ def _flatten(values: Any, start: str = "") -> dict[str, Any]:
 
 def _train_fully(options: Options) -> None:
     """Replaces this process by the full job with the best values."""
-    folder = options.folder
-    search = options.search
+    folder, search = options.folder, options.search
+    assert options.full_job_dir is not None
+    _check_full_job(options, options.full_job_dir)
     parameters = {resolve_name(name) for name in search.parameters}
     kept = {k: v for k, v in search.overrides.items() if k not in parameters}
     kept["job_dir"] = options.full_job_dir
@@ -322,6 +331,32 @@ def _train_fully(options: Options) -> None:
     note_replaced()
     words = [sys.executable, *list_words("trainer.task"), *arguments]
     os.execv(sys.executable, words)  # noqa: S606
+
+
+def _check_full_job(options: Options, job_dir: str) -> None:
+    """Raises UserError if the full job has trained with values that are no longer the best.
+
+    It would be resumed, and at its last step, it would not train at all.
+    """
+    wanted = (CONFIG, CHECKPOINT_STATE)
+    with storage.open_copies(storage.current_settings()) as copies:
+        try:
+            folder = Path(copies.fetch(job_dir, "--job_dir", lambda name: name in wanted))
+        except TemporaryError:
+            raise
+        except UserError:
+            # There is nothing in the bucket's folder; if it cannot be read, the job says so.
+            return
+        if not all((folder / name).is_file() for name in wanted):
+            return
+        stored = config_lib.load_config(str(folder.absolute() / CONFIG), {})
+    best = config_lib.load_config(str(options.folder / report.BEST), {})
+    differing = options.search.list_differences(stored, best)
+    if differing:
+        raise UserError(
+            f"--job_dir={job_dir}: has trained with other values than the best: "
+            f"{', '.join(differing)}; name another --job_dir after --, or remove this one"
+        )
 
 
 def _find_best_folder(options: Options) -> str:

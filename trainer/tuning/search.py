@@ -5,6 +5,7 @@ import math
 from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
+from trainer.config import effects
 from trainer.config.search_space import Parameter, SearchSpace, resolve_name
 from trainer.errors import UserError
 from trainer.gating.rules import LATENCIES, SIZE
@@ -141,6 +142,39 @@ class Search(NamedTuple):
                 return None
             found[name] = text
         return found
+
+    def find_unused(self) -> dict[str, str]:
+        """Returns the parameters that no trial reads, with the reason."""
+        options = {name: resolve_name(name) for name in self.parameters}
+        deciding = [name for name, option in options.items() if option in effects.DECIDING]
+        unused: Optional[dict[str, str]] = None
+        for texts in itertools.product(*(self.parameters[name].samples for name in deciding)):
+            try:
+                config = self.load_config(dict(zip(deciding, texts)))
+            except UserError:
+                # Such a trial fails.
+                continue
+            found = effects.find_unused(config, options.values())
+            unused = found if unused is None else {k: v for k, v in unused.items() if k in found}
+        reasons = unused or {}
+        return {name: reasons[each] for name, each in options.items() if each in reasons}
+
+    def list_differences(self, before: config_lib.Config, now: config_lib.Config) -> list[str]:
+        """Returns the parameters whose values differ, with both values.
+
+        Args:
+            before: the configuration of one job.
+            now: that of another.
+        """
+        pairs = {
+            name: (_get(before, resolve_name(name)), _get(now, resolve_name(name)))
+            for name in self.parameters
+        }
+        return [
+            f"{name} (was {first!r}, now {second!r})"
+            for name, (first, second) in pairs.items()
+            if first != second
+        ]
 
     def list_grid(self) -> list[dict[str, str]]:
         """Returns every combination of values.

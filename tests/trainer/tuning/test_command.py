@@ -7,9 +7,11 @@ import time
 import pytest
 
 from trainer.config.commands import run
-from trainer.config.search_space import SearchSpace
+from trainer.config.search_space import SearchSpace, parse_search
+from trainer.errors import UserError
 from trainer.tuning import command
 from trainer.tuning.command import main
+from trainer.tuning.command_line import parse
 from trainer.tuning.search import Objective, Search
 
 pytestmark = pytest.mark.quick
@@ -40,6 +42,7 @@ TASK = ["--", "--hparams=census", "--train_data=x.csv", "--eval_data=x.csv"]
         (["--tuning=census"], [*TASK, "--dry_run"], "not for a search"),
         (["--tuning=census"], [*TASK, "--experiment=a.b:c"], "which here the code sets"),
         (["--search=piecewise_steps=1|2"], TASK, "would fail"),
+        (["--search=n_trees=int:2..9"], TASK, "n_trees: has no effect: model.type wide_deep does"),
     ],
 )
 def test_one_line(tmp_path, capsys, own, task, message):
@@ -79,6 +82,29 @@ def test_trials_run_in_parallel_as_cores_allow(monkeypatch, cores, given, metric
     objectives = tuple(Objective(name, "max") for name in metrics)
     search = Search(None, {}, {}, objectives, 0.2, 3)
     assert command._count_parallel(space, search) == parallel
+
+
+def test_what_no_trial_reads_is_known():
+    space = parse_search(["n_trees=int:2..9", "learning_rate=0.1..1", "l1=0..1"])
+    search = Search(None, {"train.linear_optimizer": "adam"}, space, (), 1.0, 3)
+    assert list(search.find_unused()) == ["n_trees", "l1"]
+    space = parse_search(["model.type=dnn|boosted_trees", "n_trees=int:2..9", "cell=gru|lstm"])
+    assert list(search._replace(parameters=space).find_unused()) == ["cell"]
+
+
+def test_a_full_job_that_has_trained_with_other_values_is_not_taken_for_the_best(tmp_path):
+    own = [f"--study_dir={tmp_path}", "--search=learning_rate=0.1..1", "--then_train"]
+    options = command.read_options(*parse([*own, *TASK]))
+    full = tmp_path / "full"
+    full.mkdir()
+    (tmp_path / "best.yaml").write_text("train: {learning_rate: 0.5}")
+    (full / "config.yaml").write_text("train: {learning_rate: 0.25}")
+    command._check_full_job(options, str(full))
+    (full / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-9"')
+    with pytest.raises(UserError, match=r"has trained .* \(was 0.25, now 0.5\); name another"):
+        command._train_fully(options)
+    (full / "config.yaml").write_text("train: {learning_rate: 0.5}")
+    command._check_full_job(options, str(full))
 
 
 def test_a_study_is_a_folder_of_this_machine(capsys):
