@@ -1,19 +1,24 @@
-"""Finds checkpoints in a folder whose name looks like a pattern, in all TensorFlow versions.
+"""Finds the files of a folder whose name looks like a pattern, in all TensorFlow versions.
 
 TensorFlow takes the path of a checkpoint for a pattern: in `units=[64,32]`, it finds none, so each
 training starts over at step 0 and an evaluation gets initial values. It also deletes the old
-checkpoints of all folders that match, such as those of another job, `units=6`. Here such a folder
-is opened once, and TensorFlow gets the name of the open folder, which has no such characters.
+checkpoints of all folders that match, such as those of another job, `units=6`, and compares
+with the evaluations there. Here such a folder is opened once, and TensorFlow gets the name of the
+open folder, which has no such characters.
 """
 
 import functools
+import importlib
 import os
 import re
 from typing import Any
 
 from ..private_tf import checkpoint_management, checkpoint_utils, saver, session
+from ..process.importing import call_when_imported
 
 __all__ = ["apply"]
+
+_ESTIMATOR = "tensorflow_estimator.python.estimator"
 
 # Characters of TensorFlow's patterns.
 _MAGIC = re.compile(r"[*?[\\]")
@@ -28,6 +33,24 @@ def apply() -> None:
     saver.Saver.restore = _restoring(saver.Saver.restore)
     checkpoint_utils._get_checkpoint_filename = _finding(checkpoint_utils._get_checkpoint_filename)
     checkpoint_management.file_io = _FilesOfFolder(checkpoint_management.file_io)
+    call_when_imported(f"{_ESTIMATOR}.early_stopping", _read_evaluations)
+    call_when_imported(f"{_ESTIMATOR}.exporter", _read_best)
+
+
+def _read_evaluations() -> None:
+    module: Any = importlib.import_module(f"{_ESTIMATOR}.early_stopping")
+    read = module._summaries
+    module._summaries = lambda eval_dir: read(_open(os.fsdecode(eval_dir)))
+
+
+def _read_best() -> None:
+    exporter = importlib.import_module(f"{_ESTIMATOR}.exporter").BestExporter
+    read = exporter._get_best_eval_result
+
+    def _get_best_eval_result(self: Any, event_files: Any) -> Any:
+        return read(self, event_files and _open_in(os.fsdecode(event_files)))
+
+    exporter._get_best_eval_result = _get_best_eval_result
 
 
 def _open(folder: str) -> str:
@@ -49,8 +72,8 @@ def _open(folder: str) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
-def _open_checkpoint(path: str) -> str:
-    """Returns a path of a checkpoint whose folder has no characters of patterns."""
+def _open_in(path: str) -> str:
+    """Returns a path whose folder has no characters of patterns."""
     folder, name = os.path.split(path)
     return os.path.join(_open(folder), name)
 
@@ -83,7 +106,7 @@ def _finding(find: Any) -> Any:
     @functools.wraps(find)
     def find_literally(ckpt_dir_or_file: Any) -> Any:
         path = find(ckpt_dir_or_file)
-        return path and _open_checkpoint(os.fsdecode(path))
+        return path and _open_in(os.fsdecode(path))
 
     return find_literally
 
@@ -95,7 +118,7 @@ def _restoring(restore: Any) -> Any:
     def restore_literally(self: Any, sess: Any, save_path: Any) -> Any:
         if save_path is not None and self.saver_def is not None:
             path = os.fsdecode(save_path)
-            if _open_checkpoint(path) != path:
+            if _open_in(path) != path:
                 sess = _Restoring(sess, self.saver_def.filename_tensor_name)
         return restore(self, sess, save_path)
 
@@ -120,6 +143,6 @@ class _Restoring(session.SessionInterface):
 
     def run(self, fetches: Any, feed_dict: Any = None, *args: Any, **options: Any) -> Any:
         if feed_dict and self._filename in feed_dict:
-            path = _open_checkpoint(os.fsdecode(feed_dict[self._filename]))
+            path = _open_in(os.fsdecode(feed_dict[self._filename]))
             feed_dict = {**feed_dict, self._filename: path}
         return self._owner.run(fetches, feed_dict, *args, **options)

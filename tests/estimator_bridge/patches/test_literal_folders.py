@@ -4,6 +4,7 @@ import pytest
 
 from estimator_bridge import tf
 from estimator_bridge.model_files import checkpoints
+from estimator_bridge.private_tf import estimator_early_stopping
 
 
 def train(folder, steps, keep=1):
@@ -54,3 +55,21 @@ def test_a_model_begins_with_the_values_of_such_a_folder(tmp_path):
         tf.compat.v1.train.init_from_checkpoint(str(tmp_path / "job[1]"), {"global_step": step})
         session.run(tf.compat.v1.global_variables_initializer())
         assert session.run(step) == 2
+
+
+def write_loss(folder, loss):
+    with tf.compat.v1.Graph().as_default():
+        writer = tf.compat.v1.summary.FileWriter(str(folder))
+        value = tf.compat.v1.Summary.Value(tag="loss", simple_value=loss)
+        writer.add_summary(tf.compat.v1.Summary(value=[value]), 1)
+        writer.close()
+
+
+def test_evaluations_of_another_folder_are_not_read(tmp_path):
+    write_loss(tmp_path / "job1" / "eval", 1.0)
+    write_loss(tmp_path / "job[1]" / "eval", 2.0)
+    found = estimator_early_stopping.read_eval_metrics(str(tmp_path / "job[1]" / "eval"))
+    assert found == {1: {"loss": 2.0}}
+    exporter = tf.estimator.BestExporter(serving_input_receiver_fn=lambda: None)
+    pattern = str(tmp_path / "job[1]" / "eval" / "*.tfevents.*")
+    assert exporter._get_best_eval_result(pattern) == {"loss": 2.0}
