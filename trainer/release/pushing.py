@@ -105,8 +105,9 @@ class Deployment:
 
         Raises:
             storage.Superseded: another process pushed or moved a label at the same time.
-            UserError: the folder cannot be written.
+            UserError: the folder cannot be written, or its models.config is not of a push.
         """
+        self._refuse_foreign()
         version = self._find_interrupted(request) or self._find_repeated(request)
         if version is not None:
             self._tidy()
@@ -122,6 +123,15 @@ class Deployment:
         self._complete(token, version, request.keep)
         self._tidy()
         return version
+
+    def _refuse_foreign(self) -> None:
+        """Raises UserError if models.config would replace a file that no push has written."""
+        state, _ = self._read()
+        if state == State() and self._folder.read_text(MODELS_CONFIG) is not None:
+            raise UserError(
+                f"{self._place}: contains {MODELS_CONFIG}, but no {storage.VERSIONS_STATE} of a "
+                f"push; name another folder, or restore {storage.VERSIONS_STATE} from a copy"
+            )
 
     def _find_interrupted(self, request: Request) -> Optional[int]:
         """Returns the complete version of an interrupted push of this export, and records it.

@@ -338,6 +338,15 @@ def test_versions_of_others_are_kept_and_counted(stepped, tmp_path):
 
 @pytest.mark.quick
 @pytest.mark.newest
+def test_a_models_config_of_others_is_not_replaced(stepped, tmp_path):
+    stepped.write({"models.config": "theirs"})
+    with pytest.raises(UserError, match="contains models.config, but no push.json of a push"):
+        push(stepped, make_export(tmp_path, "ours"))
+    assert stepped.read() == {"models.config": "theirs"}
+
+
+@pytest.mark.quick
+@pytest.mark.newest
 def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     push(stepped, make_export(tmp_path, "one"))
     push(stepped, make_export(tmp_path, "two"), label="")
