@@ -2,6 +2,7 @@
 
 import os
 import re
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -36,8 +37,10 @@ class Option(NamedTuple):
 def list_options() -> Iterator[Option]:
     """Yields every option, in the order of definition."""
     for name, field in Config.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            for leaf, sub in field.annotation.model_fields.items():
+        # On Python 3.9, `dict[str, str]` is a type, which issubclass of older pydantic refuses.
+        kind = typing.get_origin(field.annotation) or field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            for leaf, sub in kind.model_fields.items():
                 description = sub.description or ""
                 yield Option(f"{name}.{leaf}", name, sub.default, sub.annotation, description)
         elif name not in (USER, SECRET):
