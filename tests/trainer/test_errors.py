@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from estimator_bridge.errors import describe_os_error
+from estimator_bridge.errors import BridgeError, describe_os_error
 from trainer import task
 from trainer.config import commands
 from trainer.errors import UserError
@@ -25,6 +25,14 @@ thread = threading.Thread(target=fail)
 thread.start()
 thread.join()
 """
+
+
+def test_an_error_of_the_bridge_is_one_line_of_each_command(capsys):
+    def main(argv):
+        raise BridgeError("tf-keras is not installed. Install it")
+
+    assert commands.run(main, []) == 2
+    assert capsys.readouterr().err == "error: tf-keras is not installed. Install it\n"
 
 
 @pytest.mark.parametrize("program", ["{}['a' + s]", THREAD])

@@ -8,6 +8,7 @@ from typing import Callable, Optional
 from absl import flags
 
 from estimator_bridge.command_line import commands
+from estimator_bridge.errors import BridgeError
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import show_error
@@ -150,7 +151,7 @@ def run(
     argv: list[str],
     remains: str = "no unfinished file is left; the same command begins again",
 ) -> int:
-    """Runs a command; prints a UserError, an error of the system, SIGINT or SIGTERM as one line.
+    """Runs a command; prints a known error, an error of the system, SIGINT or SIGTERM as one line.
 
     Args:
         main: function from the arguments to the exit status.
@@ -159,13 +160,17 @@ def run(
 
     Returns:
         The exit status: that of `main`; after a UserError, its `status`: 2 or 75; after an error of
-        the system, as of a full disk, 2; after a signal, 128 + number.
+        the bridge or of the system, as of a full disk, 2; after a signal, 128 + number.
     """
     try:
         return commands.run(lambda: main(argv), remains, show_error)
     except UserError as error:
         show_error(str(error))
         return error.status
+    except BridgeError as error:
+        # Above all, a package that goes with TensorFlow is absent.
+        show_error(" ".join(str(error).split()))
+        return USER_ERROR_STATUS
     except Exception as error:
         # Of TensorFlow, for instance.
         if not is_full_disk(error):
