@@ -67,7 +67,12 @@ def install() -> None:
     aliases.update(uint0=np.uintp, void0=np.void, str0=np.str_, bytes0=np.bytes_, NAN=np.nan)
     aliases.update(object0=np.object_, longcomplex=np.clongdouble, clongfloat=np.clongdouble)
     aliases.update(typeDict=np.sctypeDict, issubclass_=_is_subclass, safe_eval=ast.literal_eval)
-    aliases.update(chararray=np.char.chararray, format_parser=np.rec.format_parser)
+    aliases.update(format_parser=np.rec.format_parser)
+    with warnings.catch_warnings():
+        # NumPy 2.5 announces that it will remove this class.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if hasattr(np.char, "chararray"):
+            aliases["chararray"] = np.char.chararray
     aliases.update(recfromtxt=_read_records, recfromcsv=_read_records_of_csv)
     for name in _EXCEPTIONS:
         aliases[name] = getattr(getattr(np, "exceptions", np), name)

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import measured
@@ -43,3 +44,15 @@ def test_case(file, name):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_case_is_stored(file):
     assert set(run_bridged(file)) == set(read_native(file))
+
+
+@pytest.mark.quick
+def test_names_of_numpy_are_supplied_where_warnings_are_errors():
+    program = "from estimator_bridge.old_packages import numpy_1; numpy_1.install()"
+    options = ["-W", "error::DeprecationWarning"]
+    done = subprocess.run(
+        [sys.executable, *options, "-c", f"{program}; import numpy; numpy.chararray"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
