@@ -48,8 +48,9 @@ def install(as_version: Optional[str] = None) -> None:
         changes no names.
 
     Raises:
-      BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the program
-        has already used `tf.keras` as Keras 3. The message names the remedy.
+      BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, Python removes
+        docstrings, or the program has already used `tf.keras` as Keras 3. The message names the
+        remedy.
     """
     _install()
     if as_version is not None:
@@ -66,6 +67,11 @@ def _install() -> None:
     with _lock:
         if _installed:
             return
+        if sys.flags.optimize > 1:
+            raise BridgeError(
+                "Python runs with -OO or PYTHONOPTIMIZE=2, but Keras 2 cannot be imported without "
+                "its docstrings: use -O or PYTHONOPTIMIZE=1"
+            )
         version = versions.installed_tensorflow()
         if version is None:
             raise BridgeError(
@@ -129,7 +135,11 @@ def __getattr__(name: str) -> Any:
     if name not in ("tf", "estimator"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     install()
-    module = importlib.import_module("tensorflow") if name == "tf" else private_tf.estimator_api
+    try:
+        module = importlib.import_module("tensorflow") if name == "tf" else private_tf.estimator_api
+    except AttributeError as error:
+        # Of this error, `from estimator_bridge import` would show neither text nor place.
+        raise ImportError(f"{name} cannot be imported: {error}") from error
     globals()[name] = module
     return module
 

@@ -144,7 +144,7 @@ BRIDGE_ROOMS = {
     "tf1.contrib": (
         "tf1 gradient_trees boosted_trees message_tables private_tf contrib_operations errors"
     ),
-    "shims": "boosted_trees process private_tf errors",
+    "shims": "boosted_trees process private_tf versions errors",
     "patches": "array_datasets model_files process private_tf processor",
     "array_datasets": "process private_tf",
     "eager_context": "private_tf",

@@ -11,7 +11,7 @@ import sys
 import threading
 import types
 
-from .. import private_tf
+from .. import private_tf, versions
 from ..errors import BridgeError
 
 __all__ = [
@@ -59,13 +59,20 @@ def prepare() -> None:
     """Makes TensorFlow use Keras 2; called before TensorFlow is imported.
 
     Raises:
-      BridgeError: tf_keras is not installed.
+      BridgeError: tf_keras is not installed, or is that of TensorFlow 2.15.
     """
-    if importlib.util.find_spec("tf_keras") is None:
+    version = None
+    if importlib.util.find_spec("tf_keras") is not None:
+        version = versions.installed("tf-keras") or ""
+    # Later TensorFlow versions cannot import that of 2.15; they can import any other.
+    if version is None or version.startswith("2.15."):
+        # A pre-release uses that of the newest release.
+        newest = versions.parse(versions.SUPPORTED[-1].tensorflow)
+        minor = min(newest, versions.parse(versions.installed_tensorflow() or "") or newest)[1]
         raise BridgeError(
-            "Estimators on this TensorFlow need Keras 2, and tf-keras is not installed. Install it "
-            "in TensorFlow's own minor version, for example: "
-            "pip install --no-deps 'tf-keras==2.21.*'"
+            "Estimators on this TensorFlow need Keras 2, and tf-keras is "
+            f"{version or 'not installed'}. Install it in TensorFlow's own minor version: "
+            f"pip install --no-deps 'tf-keras==2.{minor}.*'"
         )
     os.environ[VARIABLE] = "1"
 

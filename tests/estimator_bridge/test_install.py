@@ -7,7 +7,9 @@ import textwrap
 
 import pytest
 
+import estimator_bridge
 from estimator_bridge import versions
+from estimator_bridge.shims import keras2
 
 pytestmark = pytest.mark.versions
 
@@ -191,9 +193,41 @@ def test_missing_packages_are_named():
     assert "pip install --no-deps tensorflow-estimator==2.15.0" in text
     variable = {} if REMOVED else {"TF_USE_LEGACY_KERAS": "1"}
     text = runs(hide.format(name="tf_keras"), **variable).stdout
+    minor = min(versions.parse(versions.installed_tensorflow())[1], 21)
     assert (
-        "pip install --no-deps 'tf-keras==2.21.*'" if REMOVED else "Unset TF_USE_LEGACY_KERAS"
+        f"pip install --no-deps 'tf-keras==2.{minor}.*'" if REMOVED else "Unset TF_USE_LEGACY_KERAS"
     ) in text
+
+
+@pytest.mark.quick
+def test_the_keras_of_an_older_tensorflow_is_refused(monkeypatch):
+    monkeypatch.setattr(versions, "installed", lambda name: "2.15.1")
+    monkeypatch.setattr(versions, "installed_tensorflow", lambda: "2.17.1")
+    with pytest.raises(
+        estimator_bridge.BridgeError, match=r"tf-keras is 2\.15\.1\. .*'tf-keras==2\.17\.\*'"
+    ):
+        keras2.prepare()
+
+
+@pytest.mark.quick
+def test_python_without_docstrings_is_refused():
+    program = "import estimator_bridge; estimator_bridge.install()"
+    done = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True)
+    assert "use -O or PYTHONOPTIMIZE=1" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.quick
+def test_an_attribute_that_a_package_lacks_is_named(monkeypatch):
+    class Broken:
+        @property
+        def estimator_api(self):
+            raise AttributeError("no attribute 'register_it'")
+
+    monkeypatch.setattr(estimator_bridge, "install", lambda: None)
+    monkeypatch.setattr(estimator_bridge, "private_tf", Broken())
+    monkeypatch.delitem(vars(estimator_bridge), "estimator", raising=False)
+    with pytest.raises(ImportError, match="estimator cannot be imported: .*'register_it'"):
+        from estimator_bridge import estimator  # noqa: F401
 
 
 def test_few_shims_are_applied_on_2_15():
