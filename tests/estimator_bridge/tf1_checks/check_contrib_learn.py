@@ -111,3 +111,37 @@ def test_batches_of_examples_are_parsed_one_by_one(tmp_path, kind, batch):
     expected = np.stack([np.arange(7), 2 * np.arange(7)], 1)
     np.testing.assert_array_equal(np.concatenate(found), expected)
     assert [len(one) for one in found] == [3, 3, 1]
+
+
+def test_fit_trains_on_the_batches_of_1_15():
+    # The values are those of 1.15.5, which draws the same orders in each call. Each pass ends with
+    # a batch of the rows that are left.
+    x = np.linspace(-1, 1, 10).astype(np.float32)
+
+    def model_fn(features, labels, mode):
+        assert features.shape.as_list() == [None, 1]
+        weight = tf.get_variable("weight", [1], initializer=tf.zeros_initializer())
+        predictions = features * weight
+        if labels is None:
+            return {"p": predictions}, None, None
+        loss = tf.reduce_mean((tf.squeeze(predictions, 1) - labels) ** 2)
+        train_op = tf.contrib.layers.optimize_loss(loss, None, 0.1, "SGD")
+        return {"p": predictions}, loss, train_op
+
+    for _ in range(2):
+        trained = learn.Estimator(model_fn).fit(x, 2 * x, steps=5, batch_size=4)
+        last = list(trained.predict(x))[0]["p"]
+        np.testing.assert_allclose(last, [-0.6823932], rtol=1e-6)
+    compat = learn.SKCompat(learn.Estimator(model_fn)).fit(x, 2 * x, batch_size=3, steps=5)
+    np.testing.assert_allclose(compat.score(x, 2 * x)["loss"], 0.6510256, rtol=1e-6)
+
+
+def test_fit_takes_a_dictionary_of_labels():
+    def model_fn(features, labels, mode):
+        loss = tf.reduce_sum(labels["sum"] - features["x"] * tf.get_variable("weight", [2]))
+        return {"p": features["x"]}, loss, tf.assign_add(tf.train.get_global_step(), 1)
+
+    trained = learn.Estimator(model_fn)
+    ones = np.ones([3, 2], np.float32)
+    trained.fit({"x": ones}, {"sum": ones}, steps=2)
+    assert trained.get_variable_value("global_step") == 2

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.array_batches import arrays_input_fn
 from estimator_bridge.tf1.contrib.learn.evaluating import (
     evaluate_run,
     metric_fn_from_specs,
@@ -34,37 +35,7 @@ __all__ = [
     "NotFittedError",
     "PredictionKey",
     "ProblemType",
-    "arrays_input_fn",
 ]
-
-
-def arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
-    """Returns an input_fn over arrays in memory.
-
-    Args:
-      x: array or {feature: array}.
-      y: array of labels, or None.
-      batch_size: int, examples per batch; None for all at once.
-      num_epochs: int, number of passes; None repeats forever.
-      shuffle: whether to shuffle the examples.
-    """
-    features = x if isinstance(x, dict) else {"": np.asarray(x)}
-    rows = len(next(iter(features.values())))
-    read = tf.estimator.inputs.numpy_input_fn(
-        {key: np.asarray(value) for key, value in features.items()},
-        None if y is None else np.asarray(y),
-        batch_size=batch_size or rows,
-        num_epochs=num_epochs,
-        shuffle=shuffle,
-    )
-
-    def input_fn():
-        result = read()
-        given = result if y is None else result[0]
-        given = given if isinstance(x, dict) else given[""]
-        return given if y is None else (given, result[1])
-
-    return input_fn
 
 
 def _until_constant(batches, constant):
@@ -129,7 +100,7 @@ class FitMixin(FixedLogInterval, SettableParameters):
           self.
         """
         if input_fn is None:
-            input_fn = arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
+            input_fn = arrays_input_fn(x, y, batch_size, for_training=True)
         hooks = replace_monitors_with_hooks(monitors, self)
         return self.train(input_fn, hooks=hooks, steps=steps, max_steps=max_steps)
 
@@ -177,7 +148,7 @@ class FitMixin(FixedLogInterval, SettableParameters):
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
-            input_fn = arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
+            input_fn = arrays_input_fn(x, y, batch_size)
         self._check_fitted(checkpoint_path)
         evaluator = super().evaluate
         if metrics:
@@ -220,7 +191,7 @@ class FitMixin(FixedLogInterval, SettableParameters):
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
-            input_fn = arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
+            input_fn = arrays_input_fn(x, None, batch_size)
         kwargs.setdefault("predict_keys", outputs)
         kwargs["yield_single_examples"] = False
         constant = []

@@ -1,6 +1,7 @@
 """`tf.contrib.learn.SKCompat`: the methods of scikit-learn for arrays."""
 
-from estimator_bridge.tf1.contrib.learn.fitting import Estimator, arrays_input_fn
+from estimator_bridge.tf1.contrib.learn.array_batches import arrays_input_fn
+from estimator_bridge.tf1.contrib.learn.fitting import Estimator
 from estimator_bridge.tf1.contrib.learn.parameters import SettableParameters
 
 __all__ = ["SKCompat"]
@@ -30,7 +31,7 @@ class SKCompat(SettableParameters):
         Returns:
           self.
         """
-        read = arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
+        read = arrays_input_fn(x, y, batch_size, for_training=True)
         self._estimator.fit(input_fn=read, steps=steps, max_steps=max_steps, monitors=monitors)
         return self
 
@@ -52,7 +53,7 @@ class SKCompat(SettableParameters):
           NotFittedError: there is no checkpoint.
           ValueError: `metrics` is no dict.
         """
-        read = arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
+        read = arrays_input_fn(x, y, batch_size)
         return self._estimator.evaluate(input_fn=read, steps=steps, metrics=metrics, name=name)
 
     def predict(self, x, batch_size=128, outputs=None):
@@ -69,5 +70,5 @@ class SKCompat(SettableParameters):
         Raises:
           NotFittedError: there is no checkpoint.
         """
-        read = arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
+        read = arrays_input_fn(x, None, batch_size)
         return Estimator.predict(self._estimator, input_fn=read, outputs=outputs, as_iterable=False)
