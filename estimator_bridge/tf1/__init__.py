@@ -92,6 +92,7 @@ def _build_view() -> types.ModuleType:
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
         batched_queues,
+        debugger,
         error_messages,
         images,
         keras_classes,
@@ -119,6 +120,7 @@ def _build_view() -> types.ModuleType:
     variables.install()
     open_sessions.install()
     error_messages.install()
+    debugger.install()
     old_checkpoints.install()
     keras_names.install()
     keras_classes.install()

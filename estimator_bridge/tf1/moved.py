@@ -92,6 +92,11 @@ NAMES = {
         "get_tower_context": "v1.distribute.get_replica_context",
         "has_distribution_strategy": "v1.distribute.has_strategy",
     },
+    "tensorflow.python.debug.lib.debug_utils": {
+        "watch_graph_with_blacklists": (
+            "tensorflow.python.debug.lib.debug_utils.watch_graph_with_denylists"
+        ),
+    },
     "tensorflow.python.eager.function": {
         "defun": "estimator_bridge.tf1.contrib.eager.defun",
     },

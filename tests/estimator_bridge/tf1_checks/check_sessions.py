@@ -79,3 +79,51 @@ def test_a_flag_of_the_program_named_verbosity_keeps_its_value(first_run, argume
     with pytest.raises(SystemExit):
         tf.app.run(lambda _: seen.append(tf.flags.FLAGS.verbosity), ["program", *arguments])
     assert seen == [value]
+
+
+def test_the_debugger_has_the_arguments_of_1_15(tmp_path):
+    from tensorflow.python import debug
+
+    given = tf.placeholder(tf.float32, [])
+    total = tf.add(tf.exp(given, name="watched"), 2.0)
+
+    def watch(fetches, feeds):
+        return debug.WatchOptions(node_name_regex_whitelist="watched$")
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    with tf.Session() as session:
+        # The last argument is log_usage.
+        dumping = debug.DumpingDebugWrapperSession(session, str(first), watch, None, None, False)
+        assert dumping.run(total, {given: 0.0}) == 3.0
+    hook = debug.DumpingDebugHook(str(second), watch, log_usage=False)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        assert session.run(total, {given: 0.0}) == 3.0
+    for root in (first, second):
+        (run,) = root.iterdir()
+        assert [one.node_name for one in debug.DebugDumpDir(str(run)).dumped_tensor_data] == [
+            "watched"
+        ]
+
+
+def test_the_graph_is_watched_with_the_lists_of_1_15():
+    from tensorflow.python import debug
+
+    tf.constant(1.0, name="left_out")
+    tf.constant(2.0, name="watched")
+    options = tf.RunOptions()
+    debug.watch_graph_with_blacklists(
+        options, tf.get_default_graph(), node_name_regex_blacklist="left_out"
+    )
+    watched = options.debug_options.debug_tensor_watch_opts
+    assert {one.node_name for one in watched} == {"watched"}
+
+
+def test_the_command_line_of_the_debugger_falls_back_to_readline():
+    from tensorflow.python import debug
+    from tensorflow.python.debug.cli import ui_factory
+
+    debug.LocalCLIDebugHook(ui_type="curses")
+    debug.LocalCLIDebugWrapperSession(tf.Session(), None, False, ui_type="curses")
+    assert ui_factory.get_ui("curses")
+    with pytest.raises(ValueError, match="Invalid ui_type: 'other'"):
+        ui_factory.get_ui("other")
