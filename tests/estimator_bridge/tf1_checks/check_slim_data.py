@@ -123,6 +123,10 @@ def test_evaluation_of_each_checkpoint(tmp_path):
             "", path, None, final_op=again, variables_to_restore=[again]
         )
     assert once == 3
+    with tf.Graph().as_default():
+        # The hook that writes the summaries creates the global step.
+        again = tf.get_variable("weight", [])
+        assert slim.evaluation.evaluate_once("", path, str(tmp_path / "once"), final_op=again) == 3
     seen = []
 
     class Watch(tf.train.SessionRunHook):

@@ -2,7 +2,6 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.framework import get_variables_to_restore
 from estimator_bridge.tf1.contrib.training import evaluation
 
 __all__ = ["checkpoints_iterator", "evaluate_once", "evaluation_loop", "wait_for_new_checkpoint"]
@@ -137,7 +136,8 @@ def _scaffold(initial_op, feed_dict, variables, init_fn=None):
         init_op=initial_op,
         init_feed_dict=feed_dict,
         init_fn=(lambda _, session: init_fn(session)) if init_fn else None,
-        saver=tf.train.Saver(variables or get_variables_to_restore()),
+        # Hooks can create the global step, which the default saver restores too.
+        saver=None if variables is None else tf.train.Saver(variables),
     )
 
 
