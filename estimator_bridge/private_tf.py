@@ -78,6 +78,8 @@ NAMES: dict[str, Private] = {
     "checkpoint_ops": _tensorflow("training.checkpoint_ops"),
     "checkpoint_utils": _tensorflow("training.checkpoint_utils"),
     "evaluation": _tensorflow("training.evaluation"),
+    "errors_impl": _tensorflow("framework.errors_impl"),
+    "monitored_session": _tensorflow("training.monitored_session"),
     "saved_model_builder": _tensorflow("saved_model.builder_impl"),
     "saved_model_export_utils": _tensorflow("saved_model.model_utils.export_utils"),
     "saved_model_save": _tensorflow("saved_model.save"),

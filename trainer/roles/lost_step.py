@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from estimator_bridge import tf
+from estimator_bridge.shims.aborted_collectives import CollectivesAbortedError
 from trainer.errors import JobEnded
 
 # TensorFlow's messages start with a place in the graph; the reason of the error follows.
@@ -21,6 +22,8 @@ def translate_lost_step(synchronous: bool) -> Iterator[None]:
     """
     try:
         yield
+    except CollectivesAbortedError as error:
+        raise describe_lost_step(error.__cause__) from error
     except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
         if not synchronous:
             raise
