@@ -154,6 +154,12 @@ def pytest_collection_finish(session):
         raise pytest.UsageError("a file with quick tests imports TensorFlow when it is collected")
 
 
+def pytest_runtest_logreport(report):
+    """Names a failed test at once: a run that is ended early has no summary."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nfailed: {report.nodeid}", file=sys.stderr, flush=True)
+
+
 def pytest_terminal_summary(terminalreporter, config):
     """Stores how long each file took, where that is asked for."""
     if not config.getoption("--store_durations"):

@@ -165,7 +165,7 @@ def install() -> None:
     """Makes every Saver restore checkpoints that an earlier version of this package wrote."""
     cls = saver_module.Saver
     restore = cls.restore
-    if hasattr(restore, "__wrapped__"):
+    if hasattr(restore, "_reads_old_names"):
         return
 
     @functools.wraps(restore)
@@ -204,4 +204,5 @@ def install() -> None:
             )
         return result
 
+    vars(restore_any)["_reads_old_names"] = True
     cls.restore = restore_any

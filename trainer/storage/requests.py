@@ -27,7 +27,7 @@ class Repeatable(Exception):
 def understood() -> Iterator[None]:
     """Makes a request repeatable whose answer the library of the service does not understand.
 
-    Not the service has given it, but something between, such as a proxy.
+    Such an answer is not from the service but from something in between, such as a proxy.
 
     Raises:
         Repeatable: the answer has other values than those of the service.
