@@ -11,6 +11,7 @@ def prepare() -> None:
 def apply() -> None:
     """Applies the changes to the TensorFlow that has been imported."""
     from . import (
+        aborted_collectives,
         array_inputs,
         checkpoint_steps,
         exported_functions,
@@ -55,3 +56,4 @@ def apply() -> None:
     graph_optimizers.apply()
     freed_memory.apply()
     freed_graphs.apply()
+    aborted_collectives.apply()

@@ -71,12 +71,6 @@ ALL = (
         module=f"{__name__}.gathered_slices",
     ),
     Shim(
-        name="lost processes",
-        since=(2, 15),
-        why="the end of MultiWorkerMirroredStrategy with a peer",
-        module=f"{__name__}.aborted_collectives",
-    ),
-    Shim(
         name="TPU modules",
         since=(2, 16),
         why="imported by TPUEstimator, also without a TPU",

@@ -245,7 +245,7 @@ def test_few_shims_are_applied_on_2_15():
         assert [type(f).__name__ for f in ours] == ["ModuleSupplier"]
         shims = {m for m in sys.modules if m.startswith("estimator_bridge.shims.")}
         shims -= {"estimator_bridge.shims.keras2"}
-        expected = {"aborted_collectives", "boosted_trees", "gathered_slices"}
+        expected = {"boosted_trees", "gathered_slices"}
         assert {m.rpartition(".")[2] for m in shims} == expected
         assert "TF_USE_LEGACY_KERAS" not in os.environ
         """

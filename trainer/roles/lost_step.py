@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from estimator_bridge import tf
-from estimator_bridge.shims.aborted_collectives import CollectivesAbortedError
+from estimator_bridge.patches.aborted_collectives import CollectivesAbortedError
 from trainer.errors import JobEnded
 
 # TensorFlow's messages start with a place in the graph; the reason of the error follows.

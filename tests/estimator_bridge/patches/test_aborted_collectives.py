@@ -3,7 +3,7 @@
 import pytest
 
 from estimator_bridge import tf
-from estimator_bridge.shims.aborted_collectives import CollectivesAbortedError
+from estimator_bridge.patches.aborted_collectives import CollectivesAbortedError
 from trainer.errors import JobEnded
 from trainer.roles.lost_step import translate_lost_step
 

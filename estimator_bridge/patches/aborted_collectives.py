@@ -1,4 +1,4 @@
-"""Ends a process of MultiWorkerMirroredStrategy whose peer has ended. Broken on 2.15 and later.
+"""Ends a process of MultiWorkerMirroredStrategy whose peer has ended.
 
 When a peer of a synchronous step ends, TensorFlow aborts the step, and from then on every exchange
 with a peer fails until the process is started again. MonitoredSession treats the error as a
@@ -9,8 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from estimator_bridge.private_tf import errors_impl as errors
-from estimator_bridge.private_tf import monitored_session
+from ..private_tf import errors_impl as errors
+from ..private_tf import monitored_session
 
 __all__ = ["CollectivesAbortedError", "apply"]
 
