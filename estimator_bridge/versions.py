@@ -14,6 +14,7 @@ __all__ = [
     "ESTIMATOR_REMOVED_IN",
     "SUPPORTED",
     "Supported",
+    "find_supported",
     "installed",
     "installed_builds",
     "installed_tensorflow",
@@ -50,6 +51,11 @@ class Supported(NamedTuple):
     python: tuple[tuple[int, int], tuple[int, int]]
     also: tuple[str, ...]
 
+    @property
+    def tf_keras(self) -> str:
+        """The requirement of the Keras 2 that goes with it; only of 2.16 and later."""
+        return next(one for one in self.also if one.startswith("tf-keras=="))
+
 
 SUPPORTED = (
     Supported("2.15.1", ((3, 9), (3, 11)), ("tensorflow-estimator==2.15.0", "numpy<2")),
@@ -74,6 +80,18 @@ def parse(version: str) -> tuple[int, ...]:
     """
     found = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def find_supported(version: str) -> Optional[Supported]:
+    """Returns the tested TensorFlow of the same minor version, or None.
+
+    Args:
+      version: that of a TensorFlow.
+    """
+    minor = parse(version)[:2]
+    return next(
+        (one for one in (*SUPPORTED, CANDIDATE) if parse(one.tensorflow)[:2] == minor), None
+    )
 
 
 def installed(distribution: str) -> Optional[str]:

@@ -34,13 +34,6 @@ class Finding(NamedTuple):
     remedy: str
 
 
-def _supported(version: str) -> Optional[versions.Supported]:
-    """Returns the tested TensorFlow of the same minor version, or None."""
-    minor = versions.parse(version)[:2]
-    tested = (*versions.SUPPORTED, versions.CANDIDATE)
-    return next((s for s in tested if versions.parse(s.tensorflow)[:2] == minor), None)
-
-
 def _pip(*requirements: str) -> str:
     quoted = (f"'{r}'" if any(sign in r for sign in "<>*") else r for r in requirements)
     return "pip install " + " ".join(quoted)
@@ -69,7 +62,7 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
             ]
         best = fits[-1]
         return [Finding("TensorFlow is not installed", _complete_set(best))]
-    supported = _supported(tensorflow)
+    supported = versions.find_supported(tensorflow)
     if supported is None:
         return [
             Finding(
@@ -97,15 +90,14 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
         )
     keras = found.get("tf-keras")
     if minor >= versions.ESTIMATOR_REMOVED_IN:
-        wanted_keras = next(one for one in supported.also if one.startswith("tf-keras=="))
-        series = versions.parse(wanted_keras.partition("==")[2])
+        series = versions.parse(supported.tf_keras.partition("==")[2])
         if keras is None or versions.parse(keras)[:2] not in (minor, series):
             findings.append(
                 Finding(
                     f"tf-keras is {keras or 'absent'}; TensorFlow {tensorflow} goes with "
                     + ".".join(map(str, series)),
                     # Without its requirement, which would add tensorflow to another build of it.
-                    _pip("--no-deps", wanted_keras),
+                    _pip("--no-deps", supported.tf_keras),
                 )
             )
     elif versions.parse(found.get("keras") or "2")[0] != 2:
@@ -227,7 +219,7 @@ def main(argv: list[str]) -> int:
     for finding in findings:
         print(f"Wrong: {finding.what}\n  remedy: {finding.remedy}")
     if tensorflow and not findings:
-        is_candidate = _supported(tensorflow) is versions.CANDIDATE
+        is_candidate = versions.find_supported(tensorflow) is versions.CANDIDATE
         candidate = f"The bridge's tests passed on {versions.CANDIDATE.tensorflow}, a pre-release."
         print(candidate if is_candidate else "The versions are a tested combination.")
     return 1 if failed or findings else 0

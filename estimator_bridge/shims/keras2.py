@@ -66,13 +66,11 @@ def prepare() -> None:
         version = versions.installed("tf-keras") or ""
     # Later TensorFlow versions cannot import that of 2.15; they can import any other.
     if version is None or version.startswith("2.15."):
-        # A pre-release uses that of the newest release.
-        newest = versions.parse(versions.SUPPORTED[-1].tensorflow)
-        minor = min(newest, versions.parse(versions.installed_tensorflow() or "") or newest)[1]
+        tested = versions.find_supported(versions.installed_tensorflow() or "")
         raise BridgeError(
             "Estimators on this TensorFlow need Keras 2, and tf-keras is "
             f"{version or 'not installed'}. Install it in TensorFlow's own minor version: "
-            f"pip install --no-deps 'tf-keras==2.{minor}.*'"
+            f"pip install --no-deps '{(tested or versions.SUPPORTED[-1]).tf_keras}'"
         )
     os.environ[VARIABLE] = "1"
 
