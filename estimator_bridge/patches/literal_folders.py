@@ -15,6 +15,7 @@ from typing import Any
 
 from ..private_tf import checkpoint_management, checkpoint_utils, saver, session
 from ..process.importing import call_when_imported
+from .replaced_functions import ReplacedFunctions
 
 __all__ = ["apply"]
 
@@ -78,23 +79,13 @@ def _open_in(path: str) -> str:
     return os.path.join(_open(folder), name)
 
 
-class _FilesOfFolder:
-    """TensorFlow's file_io for checkpoints: only the names of files are patterns.
-
-    Args:
-      file_io: the module.
-    """
-
-    def __init__(self, file_io: Any):
-        self._file_io = file_io
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file_io, name)
+class _FilesOfFolder(ReplacedFunctions):
+    """TensorFlow's file_io for checkpoints: only the names of files are patterns."""
 
     def get_matching_files(self, pattern: Any) -> list[str]:
         folder, name = os.path.split(os.fsdecode(pattern))
         opened = _open(folder)
-        found: list[str] = self._file_io.get_matching_files(os.path.join(opened, name))
+        found: list[str] = self._module.get_matching_files(os.path.join(opened, name))
         if opened == folder:
             return found
         return [os.path.join(folder, os.path.basename(path)) for path in found]

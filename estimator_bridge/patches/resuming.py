@@ -27,6 +27,7 @@ from ..private_tf import (
     session_manager,
     tf_logging,
 )
+from .replaced_functions import ReplacedFunctions
 
 __all__ = ["apply"]
 
@@ -167,27 +168,17 @@ def _syncing(update: Any) -> Any:
     return sync_and_update
 
 
-class _NamingLast:
-    """TensorFlow's file_io for the writer of state files: a guard is asked before the last step.
-
-    Args:
-      file_io: the module.
-    """
-
-    def __init__(self, file_io: Any):
-        self._file_io = file_io
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file_io, name)
+class _NamingLast(ReplacedFunctions):
+    """TensorFlow's file_io for the writer of state files: a guard is asked before the last step."""
 
     def atomic_write_string_to_file(self, filename: Any, contents: Any, **options: Any) -> None:
         path = os.fspath(filename)
         if "://" in path or options:
-            self._file_io.atomic_write_string_to_file(filename, contents, **options)
+            self._module.atomic_write_string_to_file(filename, contents, **options)
             return
         temporary = f"{path}.tmp{uuid.uuid4().hex}"
         try:
-            self._file_io.write_string_to_file(temporary, contents)
+            self._module.write_string_to_file(temporary, contents)
             rename_state(temporary, path)
         finally:
             if os.path.exists(temporary):
