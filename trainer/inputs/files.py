@@ -211,7 +211,7 @@ def _find_place(path: str) -> str:
 
 
 def list_paths(pattern: str, option: str) -> list[str]:
-    """Returns the files that a path, glob or folder matches, sorted, without what is no data.
+    """Returns the data files that a path, glob or folder matches, sorted.
 
     Args:
         pattern: local or gs://.
@@ -225,7 +225,7 @@ def list_paths(pattern: str, option: str) -> list[str]:
 
 
 def _skip_others(paths: list[str], pattern: str) -> list[str]:
-    """Leaves out what is no data of a folder or a glob; a file that is named is kept."""
+    """Leaves out files of a folder or a glob that are not data; a file that is named is kept."""
     others = [
         path for path in paths if path != pattern and NO_DATA.fullmatch(os.path.basename(path))
     ]

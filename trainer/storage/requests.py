@@ -25,7 +25,7 @@ class Repeatable(Exception):
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """Makes a request repeatable whose answer the library of the service does not understand.
+    """Makes a request repeatable if the client library cannot read its answer.
 
     Such an answer is not from the service but from something in between, such as a proxy.
 

@@ -56,6 +56,7 @@ class Options(NamedTuple):
     Attributes:
         folder: of the study.
         search: what is searched.
+        unused: parameter that no trial reads → the reason.
         budget: how much may run.
         sampler: name of the sampler.
         pruner: name of the pruner.
@@ -66,6 +67,7 @@ class Options(NamedTuple):
 
     folder: Path
     search: Search
+    unused: dict[str, str]
     budget: Budget
     sampler: str
     pruner: str
@@ -131,6 +133,7 @@ def read_options(values: flags.FlagValues, command: CommandLine) -> Options:
         values.evaluations,
     )
     _check_values(search)
+    unused = _find_unused(search)
     search = _add_rules(search, values, config)
     if sampler == "grid":
         search.list_grid()
@@ -143,7 +146,7 @@ def read_options(values: flags.FlagValues, command: CommandLine) -> Options:
         values.keep_checkpoints,
     )
     return Options(
-        folder, search, budget, sampler, values.pruner, values.seed, full, values.warm_start
+        folder, search, unused, budget, sampler, values.pruner, values.seed, full, values.warm_start
     )
 
 
@@ -202,12 +205,17 @@ def _check_values(search: Search) -> None:
                 search.load_config({name: text})
             except UserError as error:
                 raise UserError(f"{name}: a trial with {text!r} would fail: {error}") from error
+
+
+def _find_unused(search: Search) -> dict[str, str]:
+    """Returns the parameters that no trial reads, with the reason; refuses a search of these."""
     unused = search.find_unused()
     if len(unused) == len(search.parameters):
         name, reason = next(iter(unused.items()))
         raise UserError(
             f"{name}: has no effect: {reason}; all trials would be equal: search other options"
         )
+    return unused
 
 
 def _refuse_links(trials: Path) -> None:
@@ -229,7 +237,7 @@ def _search(options: Options, signals: Signals) -> None:
         draws = options.search.is_judged or "run.report" in options.search.overrides
         server = ForkServer(PROGRAMS, (*MODULES, *(DRAWING if draws else ())))
         stack.callback(server.close)
-        for name, reason in options.search.find_unused().items():
+        for name, reason in options.unused.items():
             console.warn(f"{name}: has no effect: {reason}")
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()
